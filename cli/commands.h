@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// One file a command. Each function adds its command, options and callback to the program.
+namespace subfleet::cli {
+
+void add_codes_command(CLI::App& program);
+void add_data_command(CLI::App& program);
+void add_report_command(CLI::App& program);
+void add_train_command(CLI::App& program);
+
+}  // namespace subfleet::cli

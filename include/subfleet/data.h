@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subfleet/examples.h"
+#include "subfleet/model.h"
+
+namespace subfleet {
+
+struct DataOptions {
+  std::string source = "glyphs";  // `glyphs` (generated) or `idx`
+  std::filesystem::path path;     // idx: the folder with the three files
+  uint32_t min_samples = 0;       // clients with fewer examples are left out
+  uint32_t writers = 3400;        // glyphs: how many writers there are
+  uint64_t seed = 0;              // glyphs: which writers; every source: which examples are for testing
+  double test_fraction = 0.1;     // of each client's examples, rounded to nearest
+  bool raw_polarity = false;      // idx: x = byte / 255 instead of 1 - byte / 255
+};
+
+// Examples by client. Immutable; every method may be called from several threads at once.
+class Federation {
+ public:
+  virtual ~Federation() = default;
+  virtual uint32_t clients() const = 0;
+  virtual Shape input() const = 0;
+  virtual uint32_t classes() const = 0;
+
+  // All examples of one client, in the order of the data.
+  virtual Examples load(uint32_t client) const = 0;
+  // load(client).count(), without loading.
+  virtual uint32_t samples(uint32_t client) const = 0;
+  // What the class is called ("A"), for pictures.
+  virtual std::string class_name(uint32_t label) const = 0;
+};
+
+// A source's clients, each with its own training and test examples. Which examples are for testing depends on the
+// options' seed and the client alone.
+class SplitFederation {
+ public:
+  SplitFederation(std::unique_ptr<Federation> all, uint64_t seed, double test_fraction);
+  const Federation& all() const { return *all_; }
+  uint32_t clients() const { return all_->clients(); }
+  uint32_t train_samples(uint32_t client) const;
+  Examples train(uint32_t client) const;  // keeps the data's order
+  Examples test(uint32_t client) const;
+
+  // The test examples of every client, or of clients drawn by the seed until there are at least `limit`.
+  // 0 means every client.
+  Examples test_set(uint64_t limit) const;
+
+ private:
+  std::vector<bool> test_mask(uint32_t client) const;
+  std::unique_ptr<Federation> all_;
+  uint64_t seed_;
+  double test_fraction_;
+};
+
+// The source of that name; throws Error naming the nearest. A new source is one file in src/data and one line in
+// sources.cpp.
+std::unique_ptr<Federation> open_federation(const DataOptions& options);
+std::vector<std::string> data_source_names();
+
+}  // namespace subfleet

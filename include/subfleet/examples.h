@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace subfleet {
+
+// Labelled examples, one after the other: inputs[i * features ...] belongs to labels[i].
+struct Examples {
+  size_t features = 0;  // values per example, in C,H,W order
+  std::vector<float> inputs;
+  std::vector<int32_t> labels;
+
+  size_t count() const { return labels.size(); }
+  std::span<const float> input(size_t index) const { return {inputs.data() + index * features, features}; }
+  void append(std::span<const float> input, int32_t label) {
+    inputs.insert(inputs.end(), input.begin(), input.end());
+    labels.push_back(label);
+  }
+};
+
+}  // namespace subfleet

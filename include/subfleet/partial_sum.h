@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "subfleet/submodel.h"
+
+namespace subfleet {
+
+// Per weight of the whole model: the sum of p_k * delta_k and the sum of p_k over the clients that held it, p_k being
+// the client's number of examples. Updates are rounded once to a multiple of 2^-36 and then added as 64-bit integers,
+// so the sum is exact and does not depend on the order: threads, GPUs and ranks each make one and they are merged.
+class PartialSum {
+ public:
+  static constexpr double kResolution = 0x1.0p-36;
+  static constexpr float kLargestUpdate = 64;              // of one weight in one round; beyond, a client diverged
+  static constexpr uint64_t kMostExamples = uint64_t{1} << 21;  // in one sum: 64 * 2^21 * 2^36 = 2^63 cannot overflow
+
+  explicit PartialSum(size_t weights) : sum_(weights, 0), held_(weights, 0) {}
+
+  // Adds one client: trained - start on the weights it held, counted `examples` times. Returns false, adding nothing,
+  // if an update is not finite or not below kLargestUpdate. Throws Error beyond kMostExamples.
+  [[nodiscard]] bool add(const SubModel& held, std::span<const float> start, std::span<const float> trained,
+                         uint32_t examples);
+
+  void merge(const PartialSum& other);
+  void clear();
+
+  size_t size() const { return sum_.size(); }
+  bool held(size_t weight) const { return held_[weight] != 0; }
+  // The mean update over those who held the weight; 0 where nobody did.
+  double mean(size_t weight) const {
+    return held_[weight] == 0
+               ? 0.0
+               : static_cast<double>(sum_[weight]) / static_cast<double>(held_[weight]) * kResolution;
+  }
+
+  bool operator==(const PartialSum&) const = default;
+
+ private:
+  uint64_t examples_ = 0;
+  std::vector<int64_t> sum_;
+  std::vector<uint32_t> held_;
+};
+
+}  // namespace subfleet

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "subfleet/model.h"
+
+namespace subfleet {
+
+// A stretch of columns that is contiguous both in the whole tensor and in the sub-model's.
+struct ColumnRun {
+  uint32_t from = 0;   // in the whole tensor
+  uint32_t count = 0;  // columns
+};
+
+// Which part of one tensor a sub-model holds: all (row, column) pairs of the two index sets.
+struct TensorPlan {
+  size_t full_offset = 0, sub_offset = 0;
+  size_t full_columns = 0, sub_columns = 0, inner = 1;
+  std::vector<uint32_t> rows = {};
+  std::vector<ColumnRun> runs = {};
+};
+
+// What one client gets: a genuinely smaller model, and where its weights lie in the whole one.
+class SubModel {
+ public:
+  // `kept[i]` holds the kept units of the i-th droppable layer, ascending. Throws Error if a set is empty or out of
+  // range.
+  SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept);
+
+  const ModelSpec& spec() const { return spec_; }  // the smaller model
+  size_t size() const { return size_; }            // its parameters
+  const std::vector<TensorPlan>& tensors() const { return tensors_; }
+
+  // Copies the held weights out of the whole model, and back into it. Both are exact copies.
+  void gather(std::span<const float> whole, std::span<float> sub) const;
+  void scatter(std::span<const float> sub, std::span<float> whole) const;
+
+  // Calls visit(full_index, sub_index, count) for every stretch of weights that is contiguous in both.
+  template <typename Visit>
+  void for_each_run(Visit&& visit) const {
+    for (const TensorPlan& t : tensors_) {
+      size_t sub = t.sub_offset;
+      for (const uint32_t row : t.rows) {
+        const size_t row_start = t.full_offset + size_t{row} * t.full_columns * t.inner;
+        for (const ColumnRun& run : t.runs) {
+          const size_t count = run.count * t.inner;
+          visit(row_start + run.from * t.inner, sub, count);
+          sub += count;
+        }
+      }
+    }
+  }
+
+ private:
+  ModelSpec spec_;
+  size_t size_ = 0;
+  std::vector<TensorPlan> tensors_;
+};
+
+// The sub-model that keeps every unit.
+SubModel whole_model(const ModelSpec& model);
+
+}  // namespace subfleet

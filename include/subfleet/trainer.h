@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subfleet/examples.h"
+#include "subfleet/partial_sum.h"
+#include "subfleet/random.h"
+#include "subfleet/submodel.h"
+
+namespace subfleet {
+
+class ThreadPool;
+
+// What every client does with its sub-model in one round: E epochs of plain SGD.
+struct LocalTraining {
+  uint32_t epochs = 1;
+  uint32_t batch = 10;
+  float client_lr = 0.035f;
+  bool shuffle = true;  // a new order of the examples each epoch; false keeps the data's order
+};
+
+// One client's work in one round.
+struct Job {
+  uint32_t client = 0;
+  const SubModel* submodel = nullptr;
+  RandomKey batch_order;  // names the stream that shuffles the client's examples
+};
+
+// What a client reports beside its update. Accuracy and loss are running means over its local epochs, as it trains.
+struct JobReport {
+  uint32_t examples = 0;
+  double loss = 0;
+  double accuracy = 0;
+  bool diverged = false;  // the update was not finite or absurd, and was left out
+};
+
+struct Evaluation {
+  uint64_t examples = 0;
+  uint64_t correct = 0;
+  double loss = 0;  // mean
+  double accuracy() const { return examples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(examples); }
+};
+
+// Gives the training examples of a client. Called from several threads at once.
+using ExamplesOf = std::function<Examples(uint32_t client)>;
+
+// Runs the arithmetic of jobs. The results do not depend on the number of threads.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  // Trains every job from the whole model's weights and adds the updates to `sum`; one report a job, in order.
+  virtual std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
+                                       const ExamplesOf& examples_of, const LocalTraining& how,
+                                       PartialSum& sum) = 0;
+
+  // Accuracy and loss of a whole model.
+  virtual Evaluation evaluate(const ModelSpec& model, std::span<const float> weights,
+                              const Examples& examples) = 0;
+};
+
+// `reference` (plain loops, the truth) or `cpu` (oneDNN); throws Error naming the nearest. The pool outlives it.
+std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool);
+std::vector<std::string> trainer_names();
+
+}  // namespace subfleet

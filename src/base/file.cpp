@@ -1,0 +1,91 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+Error cannot_write(const std::filesystem::path& path, int code) {
+  return failure(path.string(), fmt::format("cannot be written ({}); the old content, if any, is untouched",
+                                            std::generic_category().message(code)));
+}
+
+// A file under a temporary name; gone again unless commit() is reached.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::filesystem::path& target)
+      : target_(target), name_(target.string() + fmt::format(".tmp{}", ::getpid())) {
+    descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw cannot_write(target_, errno);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!committed_) ::unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw cannot_write(target_, errno);
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+  }
+
+  void commit() {
+    if (::fsync(descriptor_) != 0) throw cannot_write(target_, errno);
+    if (::close(std::exchange(descriptor_, -1)) != 0) throw cannot_write(target_, errno);
+    if (std::rename(name_.c_str(), target_.c_str()) != 0) throw cannot_write(target_, errno);
+    committed_ = true;
+  }
+
+ private:
+  std::filesystem::path target_;
+  std::string name_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+}  // namespace
+
+void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
+  TemporaryFile file(path);
+  for (const auto part : parts) file.append(part);
+  file.commit();
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  const std::array parts{std::as_bytes(std::span(text))};
+  write_file(path, parts);
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) throw bad_request(path.string(), "is a folder, not a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw bad_request(path.string(), fmt::format("cannot be read ({})", std::strerror(errno)));
+  std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (in.bad()) throw failure(path.string(), "reading it failed");
+  return content;
+}
+
+void make_folder(const std::filesystem::path& path) {
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (code) throw failure(path.string(), fmt::format("the folder cannot be made ({})", code.message()));
+}
+
+}  // namespace subfleet

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace subfleet {
+
+// Writes a file so that a reader, or a crash, sees either the old content or the new: to a temporary name in the same
+// folder, flushed to the disk, then renamed. Parts are written one after the other. Throws Error, removing the
+// temporary file, if anything fails.
+void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+// The whole content of a file; throws Error.
+std::string read_file(const std::filesystem::path& path);
+
+// Makes the folder and its parents where needed; throws Error.
+void make_folder(const std::filesystem::path& path);
+
+}  // namespace subfleet

@@ -1,0 +1,30 @@
+#include "base/png.h"
+
+#include <png.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/file.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+
+void write_png(const std::filesystem::path& path, const GreyImage& image) {
+  png_image header;
+  std::memset(&header, 0, sizeof header);
+  header.version = PNG_IMAGE_VERSION;
+  header.width = static_cast<png_uint_32>(image.width);
+  header.height = static_cast<png_uint_32>(image.height);
+  header.format = PNG_FORMAT_GRAY;
+
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
+  std::string encoded(size, '\0');
+  if (png_image_write_to_memory(&header, encoded.data(), &size, 0, image.pixels.data(), 0, nullptr) == 0) {
+    throw failure(path.string(), header.message);
+  }
+  encoded.resize(size);
+  write_file(path, encoded);
+}
+
+}  // namespace subfleet

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace subfleet {
+
+// A grey picture, row by row; 0 is black, 255 white.
+struct GreyImage {
+  size_t width = 0, height = 0;
+  std::vector<uint8_t> pixels;
+  GreyImage(size_t w, size_t h, uint8_t fill) : width(w), height(h), pixels(w * h, fill) {}
+  uint8_t& at(size_t x, size_t y) { return pixels[y * width + x]; }
+};
+
+// Writes a PNG (to a temporary name, then renamed); throws Error.
+void write_png(const std::filesystem::path& path, const GreyImage& image);
+
+}  // namespace subfleet

@@ -1,0 +1,56 @@
+#include "subfleet/random.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace subfleet {
+
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t b = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(b),
+               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(a)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return counter;
+}
+
+Random::Random(const RandomKey& key)
+    : key_{static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)},
+      counter_{0, key.round, key.client, static_cast<uint32_t>(key.purpose)} {}
+
+uint32_t Random::next_u32() {
+  if (used_ == 4) {
+    block_ = philox4x32(counter_, key_);
+    ++counter_[0];
+    used_ = 0;
+  }
+  return block_[used_++];
+}
+
+uint64_t Random::next_u64() {
+  const uint64_t high = next_u32();
+  return (high << 32) | next_u32();
+}
+
+uint32_t Random::below(uint32_t bound) {
+  // Lemire's multiply-shift with rejection.
+  uint64_t product = uint64_t{next_u32()} * bound;
+  if (static_cast<uint32_t>(product) < bound) {
+    const uint32_t threshold = (0u - bound) % bound;
+    while (static_cast<uint32_t>(product) < threshold) product = uint64_t{next_u32()} * bound;
+  }
+  return static_cast<uint32_t>(product >> 32);
+}
+
+double Random::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1.0p-53; }
+
+double Random::normal() {
+  // Box-Muller; 1 - uniform() is in (0, 1].
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace subfleet

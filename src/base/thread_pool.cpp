@@ -1,0 +1,87 @@
+#include "subfleet/thread_pool.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace subfleet {
+
+struct ThreadPool::State {
+  std::mutex mutex;
+  std::condition_variable work_ready, work_done;
+  const std::function<void(size_t, size_t)>* body = nullptr;
+  size_t next = 0, count = 0, busy = 0;
+  uint64_t loop = 0;  // which parallel_for
+  bool stopping = false;
+  size_t failed_index = 0;
+  std::exception_ptr failure;
+  std::vector<std::thread> threads;
+
+  // Takes indices until none is left. Called with the lock held, returns with it held.
+  void drain(std::unique_lock<std::mutex>& lock, size_t worker) {
+    while (next < count) {
+      const size_t index = next++;
+      lock.unlock();
+      std::exception_ptr thrown;
+      try {
+        (*body)(index, worker);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      lock.lock();
+      if (thrown && (!failure || index < failed_index)) {
+        failure = thrown;
+        failed_index = index;
+      }
+    }
+  }
+
+  void serve(size_t worker) {
+    std::unique_lock lock(mutex);
+    for (uint64_t seen = 0;;) {
+      work_ready.wait(lock, [&] { return stopping || loop != seen; });
+      if (stopping) return;
+      seen = loop;
+      ++busy;
+      drain(lock, worker);
+      if (--busy == 0) work_done.notify_all();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(size_t threads) : state_(std::make_unique<State>()) {
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  for (size_t worker = 1; worker < threads; ++worker) {
+    state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->work_ready.notify_all();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+size_t ThreadPool::threads() const { return state_->threads.size() + 1; }
+
+void ThreadPool::parallel_for(size_t count, const std::function<void(size_t, size_t)>& body) {
+  State& s = *state_;
+  std::unique_lock lock(s.mutex);
+  s.body = &body;
+  s.next = 0;
+  s.count = count;
+  s.failure = nullptr;
+  ++s.loop;
+  s.work_ready.notify_all();
+  s.drain(lock, 0);
+  s.work_done.wait(lock, [&] { return s.busy == 0; });
+  if (s.failure) std::rethrow_exception(s.failure);
+}
+
+}  // namespace subfleet

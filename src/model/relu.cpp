@@ -1,0 +1,19 @@
+#include "model/layers.h"
+
+namespace subfleet {
+namespace {
+
+class Relu final : public LayerType {
+ public:
+  std::string_view name() const override { return "relu"; }
+  Shape output(const LayerSpec&, const Shape& input) const override { return input; }
+};
+
+}  // namespace
+
+const LayerType& relu_layer() {
+  static const Relu type;
+  return type;
+}
+
+}  // namespace subfleet
