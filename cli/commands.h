@@ -7,6 +7,7 @@ namespace subfleet::cli {
 
 void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
+void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
 void add_train_command(CLI::App& program);
 

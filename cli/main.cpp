@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -21,11 +22,13 @@ int complain(const std::string& message, int status) {
 
 int main(int argc, char** argv) {
   using subfleet::Error;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, like a full disk
   CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model", "subfleet");
   program.require_subcommand(1);
   program.set_version_flag("--version", "subfleet 0.1.0");
   try {
     subfleet::cli::add_train_command(program);
+    subfleet::cli::add_plan_command(program);
     subfleet::cli::add_codes_command(program);
     subfleet::cli::add_data_command(program);
     subfleet::cli::add_report_command(program);

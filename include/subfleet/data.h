@@ -13,13 +13,13 @@
 namespace subfleet {
 
 struct DataOptions {
-  std::string source = "glyphs";  // `glyphs` (generated) or `idx`
-  std::filesystem::path path;     // idx: the folder with the three files
-  uint32_t min_samples = 0;       // clients with fewer examples are left out
-  uint32_t writers = 3400;        // glyphs: how many writers there are
-  uint64_t seed = 0;              // glyphs: which writers; every source: which examples are for testing
-  double test_fraction = 0.1;     // of each client's examples, rounded to nearest
-  bool raw_polarity = false;      // idx: x = byte / 255 instead of 1 - byte / 255
+  std::string source = "glyphs";    // `glyphs` (generated) or `idx`
+  std::filesystem::path path = {};  // idx: the folder with the three files
+  uint32_t min_samples = 0;         // clients with fewer examples are left out
+  uint32_t writers = 3400;          // glyphs: how many writers there are
+  uint64_t seed = 0;                // glyphs: which writers; every source: which examples are for testing
+  double test_fraction = 0.1;       // of each client's examples, rounded to nearest
+  bool raw_polarity = false;        // idx: x = byte / 255 instead of 1 - byte / 255
 };
 
 // Examples by client. Immutable; every method may be called from several threads at once.
@@ -38,8 +38,8 @@ class Federation {
   virtual std::string class_name(uint32_t label) const = 0;
 };
 
-// A source's clients, each with its own training and test examples. Which examples are for testing depends on the
-// options' seed and the client alone.
+// A source's clients, each with its own training and test examples. Which examples are for testing depends on
+// the options' seed and the client alone.
 class SplitFederation {
  public:
   SplitFederation(std::unique_ptr<Federation> all, uint64_t seed, double test_fraction);
@@ -60,8 +60,8 @@ class SplitFederation {
   double test_fraction_;
 };
 
-// The source of that name; throws Error naming the nearest. A new source is one file in src/data and one line in
-// sources.cpp.
+// The source of that name; throws Error naming the nearest. A new source is one file in src/data and one line
+// in sources.cpp.
 std::unique_ptr<Federation> open_federation(const DataOptions& options);
 std::vector<std::string> data_source_names();
 

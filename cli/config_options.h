@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "subfleet/config.h"
+
+namespace subfleet::cli {
+
+// [CONFIG.toml] [--set key=value]...: how every command that trains takes its settings.
+struct ConfigOptions {
+  std::string file;
+  std::vector<std::string> sets;
+
+  void add_to(CLI::App& command);
+  void apply_sets(Config& config) const;
+  // The file over the defaults, --set over the file, validated.
+  Config config() const;
+};
+
+}  // namespace subfleet::cli

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/png.h"
+#include "commands.h"
+#include "data/contact_sheet.h"
+#include "subfleet/data.h"
+
+namespace subfleet::cli {
+namespace {
+
+struct Request {
+  DataOptions data;
+  ContactSheetOptions sheet;
+  std::string out;
+};
+
+void add_source_options(CLI::App& command, DataOptions& data) {
+  command.add_option("--source", data.source, "glyphs (generated) or idx")->capture_default_str();
+  command.add_option("--path", data.path, "idx: the folder with the images, labels and writers files");
+  command.add_option("--writers", data.writers, "glyphs: how many writers there are")->capture_default_str();
+  command.add_option("--seed", data.seed, "glyphs: which writers")->capture_default_str();
+  command.add_option("--min-samples", data.min_samples, "leave out clients with fewer examples");
+  command.add_flag("--raw-polarity", data.raw_polarity, "idx: x = byte / 255 instead of 1 - byte / 255");
+}
+
+void show(const Request& request) {
+  const std::unique_ptr<Federation> data = open_federation(request.data);
+  const GreyImage image = contact_sheet(*data, request.sheet);
+  write_png(request.out, image);
+  fmt::print("{}: {} x {} pixels, a row a client, a column a class\n", request.out, image.width,
+             image.height);
+}
+
+void print_histogram(const std::vector<uint32_t>& sorted) {
+  constexpr size_t kBins = 12;
+  constexpr size_t kLongestBar = 40;
+  const uint32_t step = std::max(10u, (sorted.back() / static_cast<uint32_t>(kBins) / 10 + 1) * 10);
+  std::array<size_t, kBins + 1> counts{};
+  for (const uint32_t samples : sorted) ++counts[samples / step];
+  const size_t tallest = *std::max_element(counts.begin(), counts.end());
+  for (size_t bin = 0; bin <= sorted.back() / step; ++bin) {
+    const size_t bar = (counts[bin] * kLongestBar + tallest - 1) / tallest;
+    fmt::print("{:>7} - {:<5} {:>8}  {}\n", bin * step, (bin + 1) * step - 1, counts[bin],
+               std::string(bar, '#'));
+  }
+}
+
+void stats(const DataOptions& options) {
+  const std::unique_ptr<Federation> data = open_federation(options);
+  std::vector<uint32_t> samples(data->clients());
+  for (uint32_t client = 0; client < data->clients(); ++client) samples[client] = data->samples(client);
+  std::sort(samples.begin(), samples.end());
+  const uint64_t total = std::accumulate(samples.begin(), samples.end(), uint64_t{0});
+  const Shape input = data->input();
+  fmt::print("source              {}\n", options.source);
+  fmt::print("clients             {}\n", samples.size());
+  fmt::print("examples            {} of {} x {} x {}\n", total, input.channels, input.height, input.width);
+  fmt::print("classes             {}: {} ... {}\n", data->classes(), data->class_name(0),
+             data->class_name(data->classes() - 1));
+  fmt::print("samples per client  min {}, median {}, mean {:.1f}, max {}\n", samples.front(),
+             samples[samples.size() / 2], static_cast<double>(total) / static_cast<double>(samples.size()),
+             samples.back());
+  print_histogram(samples);
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& program) {
+  CLI::App* data = program.add_subcommand("data", "Look at the data");
+  data->require_subcommand(1);
+  const auto request = std::make_shared<Request>();
+
+  CLI::App* show_command =
+      data->add_subcommand("show", "Write a contact sheet: a row a client, a column a class");
+  add_source_options(*show_command, request->data);
+  show_command->add_option("--first", request->sheet.first, "the client of the first row")
+      ->capture_default_str();
+  show_command->add_option("--rows", request->sheet.rows, "how many clients")->capture_default_str();
+  show_command->add_option("--scale", request->sheet.scale, "screen pixels a pixel")->capture_default_str();
+  show_command->add_option("--out", request->out, "the PNG file to write")->required();
+  show_command->callback([request] { show(*request); });
+
+  CLI::App* stats_command = data->add_subcommand("stats", "Count clients, examples and classes");
+  add_source_options(*stats_command, request->data);
+  stats_command->callback([request] { stats(request->data); });
+}
+
+}  // namespace subfleet::cli

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "config_options.h"
+#include "subfleet/codes.h"
+#include "subfleet/data.h"
+#include "subfleet/error.h"
+#include "subfleet/run.h"
+
+namespace subfleet::cli {
+namespace {
+
+struct PlanOptions {
+  ConfigOptions config;
+  uint32_t round = 1;
+};
+
+// One JSON line a client, in the order of the code books' rows.
+void print_plan(const PlanOptions& options) {
+  const Config config = options.config.config();
+  const SplitFederation data(open_federation(config.data), config.data.seed, config.data.test_fraction);
+  const ModelSpec model = find_model(config.model);
+  check_fits(config, model, data.clients(), data.all().input(), data.all().classes());
+  const auto clients = sample_clients(config.run.seed, options.round, config.clients, data.clients());
+  const auto books = draw_books(model, config.code, config.run.seed, options.round, config.clients);
+  const auto layers = droppable_layers(model);
+  for (size_t row = 0; row < clients.size(); ++row) {
+    nlohmann::ordered_json line{{"client", clients[row]}, {"examples", data.train_samples(clients[row])}};
+    line["kept"] = nlohmann::ordered_json::object();
+    for (size_t i = 0; i < layers.size(); ++i) line["kept"][model.layers[layers[i]].name] = books[i].kept(row);
+    fmt::print("{}\n", line.dump());
+  }
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& program) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = program.add_subcommand(
+      "plan", "Print who takes part in a round and which units each holds, one JSON line a client");
+  options->config.add_to(*command);
+  command->add_option("--round", options->round, "counted from 1")->check(CLI::PositiveNumber)->capture_default_str();
+  command->callback([options] { print_plan(*options); });
+}
+
+}  // namespace subfleet::cli

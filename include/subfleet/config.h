@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subfleet/data.h"
+#include "subfleet/server_optimizer.h"
+#include "subfleet/trainer.h"
+
+namespace subfleet {
+
+struct CodeOptions {
+  std::string family = "gold";
+  double keep = 0.5;
+};
+
+struct RunOptions {
+  uint32_t rounds = 500;
+  uint64_t seed = 0;
+  uint32_t eval_every = 10;
+  uint64_t eval_samples = 10'000;
+  uint32_t checkpoint_every = 10;
+};
+
+// One federated training, as data. Defaults are the paper's.
+struct Config {
+  std::string model = "emnist-cnn";
+  DataOptions data;
+  CodeOptions code;
+  uint32_t clients = 35;  // a round
+  LocalTraining local;
+  OptimizerOptions server;
+  RunOptions run;
+};
+
+// A setting as users see it.
+struct Setting {
+  std::string name;   // "round.clients"
+  std::string value;  // as TOML
+  std::string help;
+};
+std::vector<Setting> settings(const Config& config);
+
+// Changes one setting; `value` is TOML, or a bare word for a string. Throws Error for an unknown name (naming the
+// nearest), a wrong type or a value out of range.
+void set(Config& config, std::string_view name, std::string_view value);
+
+// Reads a TOML text over the defaults; `source` names it in errors.
+Config parse_config(std::string_view text, std::string_view source);
+std::string to_toml(const Config& config);
+
+// The first setting that differs and that a run cannot change once it has begun (all but how long it runs and how
+// often it is measured and saved).
+std::optional<std::string> first_fixed_difference(const Config& a, const Config& b);
+
+// Checks what only shows when settings meet: that every family can mask every droppable layer, and so on; resolves
+// server.lr = 0. Throws Error.
+void validate(Config& config);
+
+}  // namespace subfleet

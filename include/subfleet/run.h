@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "subfleet/codes.h"
+#include "subfleet/config.h"
+#include "subfleet/fleet.h"
+#include "subfleet/server_optimizer.h"
+
+namespace subfleet {
+
+// What one round did.
+struct RoundReport {
+  uint32_t round = 0;  // counted from 1
+  uint64_t bytes_down = 0, bytes_up = 0;
+  double train_loss = 0;             // mean over the examples of the round
+  double train_accuracy_median = 0;  // over its clients
+  uint32_t diverged = 0;             // clients whose update was left out
+};
+
+// One federated training: the global weights, the optimizer's state, the round number and the seed. The same
+// configuration and initial weights give the same bits, whatever runs the jobs.
+class Run {
+ public:
+  // Begins at round 0 with the model's initial weights. `config` has been validated; fleet and pool outlive the run.
+  // Throws Error if the fleet's data do not fit the model or the round.
+  Run(const Config& config, Fleet& fleet, ThreadPool& pool);
+
+  // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Error if nothing can be
+  // learnt any more (every client diverged, or the weights are not finite); the run is then over.
+  RoundReport step();
+
+  Evaluation evaluate() { return fleet_.evaluate(model_, weights_); }
+
+  uint32_t round() const { return round_; }  // rounds done
+  const ModelSpec& model() const { return model_; }
+  std::span<const float> weights() const { return weights_; }
+  std::vector<ServerOptimizer::Moment> moments() const { return optimizer_->moments(); }
+
+  // Start from given weights, or go on from a saved state; moments in the order of moments().
+  void set_weights(std::span<const float> weights);
+  void restore(uint32_t round, std::span<const float> weights, std::span<const std::vector<float>> moments);
+
+ private:
+  Config config_;
+  Fleet& fleet_;
+  ThreadPool& pool_;
+  ModelSpec model_;
+  std::vector<float> weights_;
+  std::unique_ptr<ServerOptimizer> optimizer_;
+  PartialSum sum_;
+  uint32_t round_ = 0;
+};
+
+// `count` different clients of `total`, in the order in which they get the rows of the code books.
+std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t count, uint32_t total);
+
+// One book per droppable layer; row k is client k's.
+std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
+                                 uint32_t clients);
+
+// The sub-models of one round, made from the rows of its books.
+std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
+                                     uint32_t clients);
+
+// Throws Error if clients with such data cannot train the model, or are too few for a round.
+void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input, uint32_t classes);
+
+}  // namespace subfleet

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subfleet/partial_sum.h"
+
+namespace subfleet {
+
+class ThreadPool;
+
+struct OptimizerOptions {
+  std::string optimizer = "fedadam";
+  double lr = 0;        // 0: the optimizer's own default
+  double beta1 = 0.9;   // momentum
+  double beta2 = 0.99;  // second moment (fedadam, fedyogi)
+  double tau = 1e-3;    // adaptivity
+  std::string unheld = "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
+};
+
+// Steps the whole model's weights from a round's mean updates. A new optimizer is one file in src/server and one line
+// in server_optimizer.cpp.
+class ServerOptimizer {
+ public:
+  virtual ~ServerOptimizer() = default;
+
+  virtual void step(std::span<float> weights, const PartialSum& updates, ThreadPool& pool) = 0;
+
+  // The state between rounds, for checkpoints: a name and one value per weight each.
+  struct Moment {
+    std::string name;
+    std::span<float> values;
+  };
+  virtual std::vector<Moment> moments() { return {}; }
+};
+
+// The optimizer of options.optimizer for a model of so many weights; throws Error naming the nearest.
+std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights);
+
+std::vector<std::string> server_optimizer_names();
+double default_server_lr(std::string_view optimizer);
+
+}  // namespace subfleet

@@ -1,0 +1,47 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "subfleet/error.h"
+#include "temporary_folder.h"
+
+namespace subfleet {
+namespace {
+
+size_t files_in(const TemporaryFolder& folder) {
+  const std::filesystem::directory_iterator files(folder.path());
+  return static_cast<size_t>(std::distance(begin(files), end(files)));
+}
+
+TEST(File, WriteReplacesTheContentAndLeavesNothingElse) {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "one");
+  write_file(folder / "a", "two");
+  EXPECT_EQ(read_file(folder / "a"), "two");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(File, AFailedWriteNamesTheFileAndLeavesNothing) {
+  const TemporaryFolder folder;
+  make_folder(folder / "target");  // a folder cannot be replaced by a file
+  make_folder(folder / "target" / "inside");
+  try {
+    write_file(folder / "target", "text");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kFailure);
+    EXPECT_NE(std::string(error.what()).find("target: cannot be written"), std::string::npos);
+  }
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(File, ReadingWhatIsNotThereIsABadRequest) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(read_file(folder / "nothing"), Error);
+  EXPECT_THROW(read_file(folder.path()), Error);
+}
+
+}  // namespace
+}  // namespace subfleet

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "codes/families.h"
+#include "codes/lexicode.h"
+#include "codes/mould.h"
+#include "codes/spread.h"
+#include "codes/words.h"
+#include "subfleet/random.h"
+
+namespace subfleet {
+namespace {
+
+// Up to here Algorithm 2 takes at most a few tenths of a second: all words of 22 bits and half of them ones,
+// say.
+bool can_enumerate(size_t length, size_t weight, size_t rows) {
+  constexpr uint64_t kMostWords = 1 << 20;
+  constexpr uint64_t kMostWork = 1 << 26;
+  const uint64_t words = count_words(length, weight);
+  const uint64_t size = (length + 63) / 64;
+  return words <= kMostWords && words * size * rows <= kMostWork;
+}
+
+class ConstantWeight final : public CodeFamily {
+ public:
+  std::string_view name() const override { return "cwc"; }
+  std::string_view summary() const override {
+    return "constant weight code: the least distance is as large as can be found; any length and kept "
+           "fraction";
+  }
+
+  size_t weight(size_t length, double keep) const override { return kept_units(name(), length, keep); }
+
+  CodeBook draw(const BookRequest& request) const override {
+    check_request(name(), request);
+    const size_t length = request.length;
+    const size_t ones = weight(length, request.keep);
+    const size_t rows = std::min<uint64_t>(request.rows, count_words(length, ones));
+    // The words are too dear to make every round: as the paper says, rows and columns are shuffled instead.
+    const auto base = cache_.get({length, ones, rows, request.seed}, [&] {
+      Random random({.seed = request.seed, .purpose = Purpose::kCodeWords});
+      return can_enumerate(length, ones, rows)
+                 ? lexicode({.length = length, .weight = ones, .rows = rows}, random)
+                 : spread_words(length, ones, rows, random);
+    });
+    return deal(request, *base);
+  }
+
+ private:
+  mutable WordCache cache_;
+};
+
+}  // namespace
+
+const CodeFamily& cwc_family() {
+  static const ConstantWeight family;
+  return family;
+}
+
+}  // namespace subfleet

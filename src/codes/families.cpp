@@ -1,0 +1,25 @@
+#include "codes/families.h"
+
+#include <array>
+
+#include "subfleet/error.h"
+
+namespace subfleet {
+
+std::span<const CodeFamily* const> code_families() {
+  static const std::array families{&none_family(),  &same_family(),   &random_family(),
+                                   &gold_family(),  &cwc_family(),    &kasami_family(),
+                                   &walsh_family(), &prefix_family(), &rolling_family()};
+  return families;
+}
+
+const CodeFamily& code_family(std::string_view name) {
+  std::vector<std::string> known;
+  for (const CodeFamily* family : code_families()) {
+    if (family->name() == name) return *family;
+    known.emplace_back(family->name());
+  }
+  throw unknown_name("code family", name, known);
+}
+
+}  // namespace subfleet

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "subfleet/codes.h"
+
+// One file each in this folder, one line in families.cpp.
+namespace subfleet {
+
+const CodeFamily& none_family();
+const CodeFamily& same_family();
+const CodeFamily& random_family();
+const CodeFamily& gold_family();
+const CodeFamily& cwc_family();
+const CodeFamily& kasami_family();
+const CodeFamily& walsh_family();
+const CodeFamily& prefix_family();
+const CodeFamily& rolling_family();
+
+}  // namespace subfleet

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "codes/sequences.h"
+
+namespace subfleet {
+
+// The 2^n + 1 words u, v, u + T^k v of the preferred pair of degree n in {5, 6, 7, 9, 10, 11}; balanced and
+// unbalanced.
+std::vector<Bits> gold_words(int degree);
+
+}  // namespace subfleet

@@ -1,0 +1,30 @@
+#include "codes/families.h"
+#include "codes/mould.h"
+
+namespace subfleet {
+namespace {
+
+// Alam et al., FedRolex, NeurIPS 2022.
+class Rolling final : public CodeFamily {
+ public:
+  std::string_view name() const override { return "rolling"; }
+  std::string_view summary() const override {
+    return "a window for all that moves one unit each round (FedRolex)";
+  }
+
+  size_t weight(size_t length, double keep) const override { return kept_units(name(), length, keep); }
+
+  CodeBook draw(const BookRequest& request) const override {
+    check_request(name(), request);
+    return same_window(request, request.round % request.length, weight(request.length, request.keep));
+  }
+};
+
+}  // namespace
+
+const CodeFamily& rolling_family() {
+  static const Rolling family;
+  return family;
+}
+
+}  // namespace subfleet

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <span>
+
+#include "data/glyph_raster.h"
+#include "data/glyph_strokes.h"
+#include "data/glyph_writer.h"
+#include "data/sources.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+// Generated handwriting: nothing but the alphabet is kept, a writer's pages are drawn whenever they are asked
+// for.
+class Glyphs final : public Federation {
+ public:
+  explicit Glyphs(const DataOptions& options)
+      : alphabet_(glyph_alphabet()), seed_(options.seed), writers_(options.writers) {
+    if (writers_ == 0) throw bad_request("data.writers", "0 writers cannot train; at least 1 is needed");
+    if (options.min_samples <= GlyphWriter::kFewestSamples) return;
+    filtered_ = true;
+    for (uint32_t writer = 0; writer < writers_; ++writer) {
+      if (GlyphWriter::samples(seed_, writer) >= options.min_samples) kept_.push_back(writer);
+    }
+    if (kept_.empty()) {
+      throw bad_request("data.min_samples",
+                        fmt::format("none of the {} writers has {} samples; the most any can have is {}",
+                                    writers_, options.min_samples, GlyphWriter::kMostSamples));
+    }
+  }
+
+  uint32_t clients() const override { return filtered_ ? static_cast<uint32_t>(kept_.size()) : writers_; }
+  Shape input() const override { return {1, kGlyphSide, kGlyphSide}; }
+  uint32_t classes() const override { return kGlyphClasses; }
+  uint32_t samples(uint32_t client) const override { return GlyphWriter::samples(seed_, writer_of(client)); }
+  std::string class_name(uint32_t label) const override { return character_name(label); }
+
+  Examples load(uint32_t client) const override {
+    const size_t count = samples(client);
+    GlyphWriter writer(alphabet_, seed_, writer_of(client));
+    Examples examples{
+        .features = kGlyphPixels, .inputs = std::vector<float>(count * kGlyphPixels), .labels = {}};
+    examples.labels.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      const std::span image(examples.inputs.data() + i * kGlyphPixels, kGlyphPixels);
+      examples.labels.push_back(static_cast<int32_t>(writer.draw(static_cast<uint32_t>(i), image)));
+    }
+    return examples;
+  }
+
+ private:
+  uint32_t writer_of(uint32_t client) const { return filtered_ ? kept_.at(client) : client; }
+
+  GlyphAlphabet alphabet_;
+  uint64_t seed_;
+  uint32_t writers_;
+  bool filtered_ = false;  // only then is there a list of writers
+  std::vector<uint32_t> kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<Federation> open_glyphs(const DataOptions& options) {
+  return std::make_unique<Glyphs>(options);
+}
+
+}  // namespace subfleet

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "data/glyph_strokes.h"
+#include "data/idx_file.h"
+#include "data/sources.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The one file of the folder whose name ends like that, gzipped or not.
+fs::path find_file(const fs::path& folder, const std::string& ending) {
+  std::vector<fs::path> found;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (name.ends_with(ending) || name.ends_with(ending + ".gz")) found.push_back(entry->path());
+  }
+  if (code) throw bad_request(folder.string(), fmt::format("cannot be searched ({})", code.message()));
+  if (found.empty()) {
+    throw bad_request(folder.string(), fmt::format("holds no file *{0} or *{0}.gz", ending));
+  }
+  if (found.size() > 1) {
+    std::sort(found.begin(), found.end());
+    throw bad_request(folder.string(),
+                      fmt::format("holds both {} and {}; keep one *{}", found[0].filename().string(),
+                                  found[1].filename().string(), ending));
+  }
+  return found[0];
+}
+
+void require_as_many(const fs::path& path, size_t has, const fs::path& images, size_t wanted) {
+  if (has == wanted) return;
+  throw bad_request(path.string(), fmt::format("has {} values for the {} images of {}", has, wanted,
+                                               images.filename().string()));
+}
+
+int32_t writer_at(const IdxArray& writers, size_t index) {
+  const uint8_t* const b = writers.bytes.data() + 4 * index;
+  return static_cast<int32_t>(uint32_t{b[0]} << 24 | uint32_t{b[1]} << 16 | uint32_t{b[2]} << 8 |
+                              uint32_t{b[3]});
+}
+
+// Images, labels and writers from three IDX files. Pixels stay bytes until they are loaded.
+class Idx final : public Federation {
+ public:
+  explicit Idx(const DataOptions& options) {
+    if (options.path.empty()) {
+      throw bad_request("data.path", "is not set; the idx source needs the folder with its three files");
+    }
+    const fs::path images_path = find_file(options.path, "-images-idx3-ubyte");
+    const fs::path labels_path = find_file(options.path, "-labels-idx1-ubyte");
+    const fs::path writers_path = find_file(options.path, "-writers-idx1-int");
+    const IdxArray writers = read_idx(writers_path, IdxType::kInt, 1);
+    labels_ = read_idx(labels_path, IdxType::kUbyte, 1).bytes;
+    IdxArray images = read_idx(images_path, IdxType::kUbyte, 3);
+
+    const size_t count = images.sizes[0];
+    if (count == 0) throw bad_request(images_path.string(), "holds no images");
+    require_as_many(labels_path, labels_.size(), images_path, count);
+    require_as_many(writers_path, writers.sizes[0], images_path, count);
+    input_ = {1, images.sizes[1], images.sizes[2]};
+    pixels_ = std::move(images.bytes);
+    classes_ = uint32_t{*std::max_element(labels_.begin(), labels_.end())} + 1;
+    group(writers, writers_path, options.min_samples);
+    for (size_t byte = 0; byte < values_.size(); ++byte) {
+      const float value = static_cast<float>(byte) / 255.0f;
+      values_[byte] = options.raw_polarity ? value : 1.0f - value;
+    }
+  }
+
+  uint32_t clients() const override { return static_cast<uint32_t>(clients_.size()); }
+  Shape input() const override { return input_; }
+  uint32_t classes() const override { return classes_; }
+  uint32_t samples(uint32_t client) const override {
+    return static_cast<uint32_t>(clients_.at(client).size());
+  }
+  std::string class_name(uint32_t label) const override { return character_name(label); }
+
+  Examples load(uint32_t client) const override {
+    const std::vector<uint32_t>& indices = clients_.at(client);
+    Examples examples{.features = input_.size(), .inputs = {}, .labels = {}};
+    examples.inputs.reserve(indices.size() * input_.size());
+    examples.labels.reserve(indices.size());
+    for (const uint32_t index : indices) {
+      const std::span pixels(pixels_.data() + index * input_.size(), input_.size());
+      for (const uint8_t pixel : pixels) examples.inputs.push_back(values_[pixel]);
+      examples.labels.push_back(labels_[index]);
+    }
+    return examples;
+  }
+
+ private:
+  void group(const IdxArray& writers, const fs::path& path, uint32_t min_samples) {
+    std::map<int32_t, std::vector<uint32_t>> by_writer;
+    for (size_t i = 0; i < labels_.size(); ++i) {
+      const int32_t writer = writer_at(writers, i);
+      if (writer < 0) {
+        throw bad_request(path.string(),
+                          fmt::format("gives image {} the writer {}; writers are 0 or more", i, writer));
+      }
+      by_writer[writer].push_back(static_cast<uint32_t>(i));
+    }
+    size_t most = 0;
+    for (auto& [writer, indices] : by_writer) {
+      most = std::max(most, indices.size());
+      if (indices.size() >= min_samples) clients_.push_back(std::move(indices));
+    }
+    if (clients_.empty()) {
+      throw bad_request("data.min_samples",
+                        fmt::format("none of the {} writers has {} images; the most is {}", by_writer.size(),
+                                    min_samples, most));
+    }
+  }
+
+  Shape input_;
+  uint32_t classes_ = 0;
+  std::vector<uint8_t> pixels_, labels_;
+  std::array<float, 256> values_{};             // of each byte
+  std::vector<std::vector<uint32_t>> clients_;  // indices of their images, by increasing writer
+};
+
+}  // namespace
+
+std::unique_ptr<Federation> open_idx(const DataOptions& options) { return std::make_unique<Idx>(options); }
+
+}  // namespace subfleet

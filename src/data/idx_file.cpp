@@ -1,0 +1,117 @@
+#include "data/idx_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;
+constexpr uint32_t kLargestSide = 4096;  // of every dimension but the first
+constexpr size_t kChunk = size_t{1} << 20;
+
+// zlib reads plain files as they are.
+class GzFile {
+ public:
+  explicit GzFile(const std::filesystem::path& path) : path_(path.string()) {
+    std::error_code code;
+    if (!std::filesystem::is_regular_file(path, code))
+      throw bad_request(path_, "is not a file that can be read");
+    errno = 0;
+    file_.reset(gzopen(path_.c_str(), "rb"));
+    if (!file_) throw bad_request(path_, fmt::format("cannot be read ({})", std::strerror(errno)));
+  }
+
+  // As many bytes as there are, at most the room given.
+  size_t read(std::span<uint8_t> room) {
+    const int got = gzread(file_.get(), room.data(), static_cast<unsigned>(room.size()));
+    int code = Z_OK;
+    const char* why = gzerror(file_.get(), &code);
+    if (code == Z_BUF_ERROR) throw bad_request(path_, "is truncated: the gzip stream ends too early");
+    if (got < 0 || code != Z_OK) throw bad_request(path_, fmt::format("cannot be unpacked ({})", why));
+    return static_cast<size_t>(got);
+  }
+
+ private:
+  struct Close {
+    void operator()(gzFile file) const { gzclose_r(file); }
+  };
+  std::string path_;
+  std::unique_ptr<gzFile_s, Close> file_;
+};
+
+uint32_t big_endian(const uint8_t* bytes) {
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | uint32_t{bytes[3]};
+}
+
+std::vector<uint32_t> read_header(GzFile& file, const std::string& name, IdxType type, size_t dimensions) {
+  std::vector<uint8_t> header(4 + 4 * dimensions);
+  const size_t got = file.read(header);
+  const uint32_t expected = uint32_t{static_cast<uint8_t>(type)} << 8 | static_cast<uint32_t>(dimensions);
+  if (got >= 4 && big_endian(header.data()) != expected) {
+    throw bad_request(name, fmt::format("starts with {:#010x}; an IDX file of this kind starts with {:#010x}",
+                                        big_endian(header.data()), expected));
+  }
+  if (got < header.size()) {
+    throw bad_request(
+        name, fmt::format("is truncated: {} bytes, where the header alone has {}", got, header.size()));
+  }
+  std::vector<uint32_t> sizes;
+  for (size_t i = 0; i < dimensions; ++i) sizes.push_back(big_endian(header.data() + 4 + 4 * i));
+  return sizes;
+}
+
+uint64_t content_size(const std::string& name, const std::vector<uint32_t>& sizes, uint64_t value_size) {
+  uint64_t total = sizes[0] * value_size;
+  bool absurd = total > kMostBytes;
+  for (size_t i = 1; i < sizes.size() && !absurd; ++i) {
+    if (sizes[i] == 0 || sizes[i] > kLargestSide) {
+      throw bad_request(name, fmt::format("claims a size of {}; every side must be 1 to {}",
+                                          fmt::join(sizes, " x "), kLargestSide));
+    }
+    total *= sizes[i];
+    absurd = total > kMostBytes;
+  }
+  if (absurd) {
+    throw bad_request(name, fmt::format("claims a size of {}, more than the {} bytes a file may hold",
+                                        fmt::join(sizes, " x "), kMostBytes));
+  }
+  return total;
+}
+
+}  // namespace
+
+IdxArray read_idx(const std::filesystem::path& path, IdxType type, size_t dimensions) {
+  const std::string name = path.string();
+  GzFile file(path);
+  IdxArray array;
+  array.sizes = read_header(file, name, type, dimensions);
+  const uint64_t expected = content_size(name, array.sizes, type == IdxType::kInt ? 4 : 1);
+  std::vector<uint8_t> chunk(kChunk);
+  for (;;) {
+    const size_t got = file.read(chunk);
+    if (got == 0) break;
+    array.bytes.insert(array.bytes.end(), chunk.begin(), chunk.begin() + static_cast<ptrdiff_t>(got));
+    if (array.bytes.size() > expected) {
+      throw bad_request(name, fmt::format("has bytes after its end: its header says {} = {} bytes of values",
+                                          fmt::join(array.sizes, " x "), expected));
+    }
+  }
+  if (array.bytes.size() < expected) {
+    throw bad_request(name, fmt::format("is truncated: {} bytes of values, where its header says {} = {}",
+                                        array.bytes.size(), fmt::join(array.sizes, " x "), expected));
+  }
+  array.bytes.shrink_to_fit();
+  return array;
+}
+
+}  // namespace subfleet

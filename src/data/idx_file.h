@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace subfleet {
+
+// What an IDX file may hold here: its type byte.
+enum class IdxType : uint8_t { kUbyte = 0x08, kInt = 0x0C };
+
+// The content of an IDX file (big-endian; http://yann.lecun.com/exdb/mnist describes the format).
+struct IdxArray {
+  std::vector<uint32_t> sizes;  // one a dimension
+  std::vector<uint8_t> bytes;   // the values, as in the file
+};
+
+// Reads a plain or gzipped IDX file. Throws Error unless it is of that type and number of dimensions, none of
+// them absurd, and holds exactly as many values as it says. Memory follows what is in the file, not what its
+// header claims.
+IdxArray read_idx(const std::filesystem::path& path, IdxType type, size_t dimensions);
+
+}  // namespace subfleet

@@ -1,0 +1,270 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "subfleet/data.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string big_endian(uint32_t value) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(value >> shift));
+  return bytes;
+}
+
+std::string gzipped(const std::string& plain) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(deflateBound(&stream, plain.size()), '\0');
+  std::string input = plain;
+  stream.next_in = reinterpret_cast<Bytef*>(input.data());
+  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+// Unlike base/file.h's, without waiting for the disk.
+void write_quickly(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+}
+
+// Six images of 2 x 3 by three writers, out of order; every pixel of image i is 10 * i + its place.
+class IdxFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("subfleet_idx_" + std::to_string(::getpid()) + "_" +
+                                              testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+    images_ = big_endian(0x803) + big_endian(6) + big_endian(2) + big_endian(3);
+    labels_ = big_endian(0x801) + big_endian(6);
+    writers_ = big_endian(0xC01) + big_endian(6);
+    for (int i = 0; i < 6; ++i) {
+      for (int pixel = 0; pixel < 6; ++pixel) images_.push_back(static_cast<char>(10 * i + pixel));
+    }
+    for (const int label : {3, 1, 4, 1, 5, 9}) labels_.push_back(static_cast<char>(label));
+    for (const uint32_t writer : {7u, 2u, 7u, 400u, 2u, 7u}) writers_ += big_endian(writer);
+    write_all();
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+
+  void write_all() {
+    write_quickly(folder_ / "x-images-idx3-ubyte", images_);
+    write_quickly(folder_ / "x-labels-idx1-ubyte", labels_);
+    write_quickly(folder_ / "x-writers-idx1-int", writers_);
+  }
+
+  std::unique_ptr<Federation> open(uint32_t min_samples = 0, bool raw_polarity = false) const {
+    return open_federation(
+        {.source = "idx", .path = folder_, .min_samples = min_samples, .raw_polarity = raw_polarity});
+  }
+
+  // The message of the Error that opening throws; fails the test if it opens.
+  std::string complaint() const {
+    try {
+      open();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kRequest);
+      return error.what();
+    }
+    ADD_FAILURE() << "malformed files were accepted";
+    return "";
+  }
+
+  // Opens and reads everything, or gets an Error; anything else escapes and fails the test.
+  bool opens() const {
+    try {
+      const auto data = open();
+      for (uint32_t client = 0; client < data->clients(); ++client) data->load(client);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  fs::path folder_;
+  std::string images_, labels_, writers_;
+};
+
+#define EXPECT_SAYS(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+TEST_F(IdxFiles, GroupsByWriterInTheDataOrder) {
+  const auto data = open();
+  ASSERT_EQ(data->clients(), 3u);
+  EXPECT_EQ(data->input(), (Shape{1, 2, 3}));
+  EXPECT_EQ(data->classes(), 10u);
+  EXPECT_EQ(data->load(0).labels, (std::vector<int32_t>{1, 5}));     // writer 2
+  EXPECT_EQ(data->load(1).labels, (std::vector<int32_t>{3, 4, 9}));  // writer 7
+  EXPECT_EQ(data->load(2).labels, (std::vector<int32_t>{1}));        // writer 400
+  EXPECT_EQ(data->samples(1), 3u);
+  EXPECT_FLOAT_EQ(data->load(1).input(2)[4], 1 - 54.0f / 255);
+}
+
+TEST_F(IdxFiles, RawPolarityKeepsTheBytes) {
+  EXPECT_FLOAT_EQ(open(0, true)->load(1).input(2)[4], 54.0f / 255);
+}
+
+TEST_F(IdxFiles, MinSamplesLeavesClientsOut) {
+  EXPECT_EQ(open(2)->clients(), 2u);
+  EXPECT_EQ(open(3)->clients(), 1u);
+  EXPECT_THROW(open(4), Error);
+}
+
+TEST_F(IdxFiles, GzippedAndPlainFilesReadTheSame) {
+  const Examples plain = open()->load(1);
+  fs::remove(folder_ / "x-images-idx3-ubyte");
+  write_quickly(folder_ / "x-images-idx3-ubyte.gz", gzipped(images_));
+  EXPECT_EQ(open()->load(1).inputs, plain.inputs);
+}
+
+TEST_F(IdxFiles, NeedsAPath) {
+  fs::remove_all(folder_);
+  folder_.clear();
+  EXPECT_SAYS(complaint(), "data.path: is not set");
+}
+
+TEST_F(IdxFiles, SaysWhichFileIsMissingOrTwice) {
+  write_quickly(folder_ / "y-labels-idx1-ubyte", labels_);
+  EXPECT_SAYS(complaint(), "x-labels-idx1-ubyte and y-labels-idx1-ubyte");
+  fs::remove(folder_ / "x-labels-idx1-ubyte");
+  fs::remove(folder_ / "y-labels-idx1-ubyte");
+  EXPECT_SAYS(complaint(), "holds no file *-labels-idx1-ubyte");
+  fs::remove_all(folder_);
+  EXPECT_SAYS(complaint(), "cannot be searched");
+}
+
+TEST_F(IdxFiles, WrongMagicNamesTheRightOne) {
+  images_[3] = 1;
+  write_all();
+  EXPECT_SAYS(complaint(), "0x00000803");
+  EXPECT_SAYS(complaint(), "x-images-idx3-ubyte");
+}
+
+TEST_F(IdxFiles, CountsThatDisagreeAreRefused) {
+  labels_ = big_endian(0x801) + big_endian(5) + std::string(5, '\1');
+  write_all();
+  EXPECT_SAYS(complaint(), "5 values for the 6 images");
+}
+
+TEST_F(IdxFiles, TrailingBytesAreRefused) {
+  writers_ += '\0';
+  write_all();
+  EXPECT_SAYS(complaint(), "after its end");
+}
+
+TEST_F(IdxFiles, AbsurdSizesAreRefusedWithoutAllocating) {
+  images_ = big_endian(0x803) + big_endian(0xFFFFFFFF) + big_endian(4096) + big_endian(4096);
+  write_all();
+  EXPECT_SAYS(complaint(), "claims a size of 4294967295 x 4096 x 4096");
+  images_ = big_endian(0x803) + big_endian(6) + big_endian(0xFFFFFFFF) + big_endian(0xFFFFFFFF);
+  write_all();
+  EXPECT_SAYS(complaint(), "every side must be");
+  images_ =
+      big_endian(0x803) + big_endian(250) + big_endian(4096) + big_endian(4096);  // 4 GB, allowed but absent
+  write_all();
+  EXPECT_SAYS(complaint(), "truncated: 0 bytes");
+}
+
+TEST_F(IdxFiles, NoImagesAndNegativeWritersAreRefused) {
+  writers_.replace(8, 4, big_endian(0xFFFFFFFE));
+  write_all();
+  EXPECT_SAYS(complaint(), "the writer -2");
+  images_ = big_endian(0x803) + big_endian(0) + big_endian(2) + big_endian(3);
+  labels_ = big_endian(0x801) + big_endian(0);
+  writers_ = big_endian(0xC01) + big_endian(0);
+  write_all();
+  EXPECT_SAYS(complaint(), "no images");
+}
+
+TEST_F(IdxFiles, EveryTruncationIsRefused) {
+  for (std::string* file : {&images_, &labels_, &writers_}) {
+    const std::string whole = *file;
+    for (size_t length = 0; length < whole.size(); ++length) {
+      *file = whole.substr(0, length);
+      write_all();
+      EXPECT_FALSE(opens()) << length << " of " << whole.size() << " bytes";
+    }
+    *file = whole;
+  }
+  write_all();
+  EXPECT_TRUE(opens());
+}
+
+TEST_F(IdxFiles, EveryTruncationOfAGzipIsRefused) {
+  fs::remove(folder_ / "x-images-idx3-ubyte");
+  const std::string packed = gzipped(images_);
+  for (size_t length = 0; length < packed.size(); ++length) {
+    write_quickly(folder_ / "x-images-idx3-ubyte.gz", packed.substr(0, length));
+    EXPECT_FALSE(opens()) << length << " of " << packed.size() << " bytes";
+  }
+}
+
+TEST_F(IdxFiles, FlippedBitsAreRefusedOrRead) {
+  size_t refused = 0;
+  for (std::string* file : {&images_, &labels_, &writers_}) {
+    const std::string whole = *file;
+    for (size_t at = 0; at < 16; ++at) {
+      for (int bit = 0; bit < 8; ++bit) {
+        *file = whole;
+        (*file)[at] = static_cast<char>((*file)[at] ^ (1 << bit));
+        write_all();
+        const bool read = opens();
+        refused += !read;
+        if (at < 8) {
+          EXPECT_FALSE(read) << "byte " << at << " bit " << bit;
+        }
+      }
+    }
+    *file = whole;
+  }
+  EXPECT_GE(refused, 3u * 8 * 8);
+}
+
+TEST_F(IdxFiles, FlippedBitsOfAGzipAreRefusedOrRead) {
+  fs::remove(folder_ / "x-images-idx3-ubyte");
+  const std::string packed = gzipped(images_);
+  for (size_t at = 0; at < packed.size(); ++at) {
+    std::string broken = packed;
+    broken[at] = static_cast<char>(broken[at] ^ (1 << (at % 8)));
+    write_quickly(folder_ / "x-images-idx3-ubyte.gz", broken);
+    opens();
+  }
+}
+
+TEST(Femnist, HasTheCountsOfItsReadme) {
+  const fs::path folder = fs::path(SUBFLEET_SOURCE_DIR) / "../shared/data/femnist";
+  if (!fs::exists(folder))
+    GTEST_SKIP() << "no " << folder << ": the real FEMNIST is not part of the repository";
+  for (const auto& [min_samples, writers, images] :
+       {std::array<uint64_t, 3>{0, 1394, 106300}, std::array<uint64_t, 3>{50, 548, 86716}}) {
+    const auto data =
+        open_federation({.source = "idx", .path = folder, .min_samples = static_cast<uint32_t>(min_samples)});
+    uint64_t total = 0;
+    for (uint32_t client = 0; client < data->clients(); ++client) total += data->samples(client);
+    EXPECT_EQ(data->clients(), writers);
+    EXPECT_EQ(total, images);
+    EXPECT_EQ(data->classes(), 62u);
+    EXPECT_EQ(data->input(), (Shape{1, 28, 28}));
+    const Examples first = data->load(0);
+    EXPECT_EQ(first.input(0)[0], 0) << "the corner is paper";
+  }
+}
+
+}  // namespace
+}  // namespace subfleet

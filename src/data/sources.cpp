@@ -1,0 +1,37 @@
+#include "data/sources.h"
+
+#include <string>
+#include <vector>
+
+#include "subfleet/data.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+struct Source {
+  std::string_view name;
+  std::unique_ptr<Federation> (*open)(const DataOptions&);
+};
+
+constexpr Source kSources[] = {
+    {"glyphs", open_glyphs},
+    {"idx", open_idx},
+};
+
+}  // namespace
+
+std::vector<std::string> data_source_names() {
+  std::vector<std::string> names;
+  for (const Source& source : kSources) names.emplace_back(source.name);
+  return names;
+}
+
+std::unique_ptr<Federation> open_federation(const DataOptions& options) {
+  for (const Source& source : kSources) {
+    if (source.name == options.source) return source.open(options);
+  }
+  throw unknown_name("data.source", options.source, data_source_names());
+}
+
+}  // namespace subfleet

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "subfleet/data.h"
+
+// What sources.cpp has in its table: one function a source.
+namespace subfleet {
+
+std::unique_ptr<Federation> open_glyphs(const DataOptions& options);
+std::unique_ptr<Federation> open_idx(const DataOptions& options);
+
+}  // namespace subfleet

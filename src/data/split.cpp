@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "subfleet/data.h"
+#include "subfleet/error.h"
+#include "subfleet/random.h"
+
+namespace subfleet {
+namespace {
+
+// A client always keeps something to train with.
+uint32_t test_count(uint32_t samples, double fraction) {
+  if (samples == 0) return 0;
+  return std::min(static_cast<uint32_t>(std::lround(samples * fraction)), samples - 1);
+}
+
+Examples select(const Examples& all, const std::vector<bool>& mask, bool wanted) {
+  Examples chosen{.features = all.features, .inputs = {}, .labels = {}};
+  const auto count = static_cast<size_t>(std::count(mask.begin(), mask.end(), wanted));
+  chosen.inputs.reserve(count * all.features);
+  chosen.labels.reserve(count);
+  for (size_t i = 0; i < all.count(); ++i) {
+    if (mask[i] == wanted) chosen.append(all.input(i), all.labels[i]);
+  }
+  return chosen;
+}
+
+void append(Examples& to, const Examples& from) {
+  to.inputs.insert(to.inputs.end(), from.inputs.begin(), from.inputs.end());
+  to.labels.insert(to.labels.end(), from.labels.begin(), from.labels.end());
+}
+
+}  // namespace
+
+SplitFederation::SplitFederation(std::unique_ptr<Federation> all, uint64_t seed, double test_fraction)
+    : all_(std::move(all)), seed_(seed), test_fraction_(test_fraction) {
+  if (!(test_fraction >= 0 && test_fraction < 1)) {
+    throw bad_request("data.test_fraction", fmt::format("{} is not in [0, 1)", test_fraction));
+  }
+}
+
+std::vector<bool> SplitFederation::test_mask(uint32_t client) const {
+  const uint32_t samples = all_->samples(client);
+  std::vector<uint32_t> order(samples);
+  std::iota(order.begin(), order.end(), 0u);
+  Random random({.seed = seed_, .client = client, .purpose = Purpose::kTestSplit});
+  random.shuffle(std::span(order));
+  std::vector<bool> mask(samples, false);
+  for (uint32_t i = 0; i < test_count(samples, test_fraction_); ++i) mask[order[i]] = true;
+  return mask;
+}
+
+uint32_t SplitFederation::train_samples(uint32_t client) const {
+  const uint32_t samples = all_->samples(client);
+  return samples - test_count(samples, test_fraction_);
+}
+
+Examples SplitFederation::train(uint32_t client) const {
+  return select(all_->load(client), test_mask(client), false);
+}
+
+Examples SplitFederation::test(uint32_t client) const {
+  return select(all_->load(client), test_mask(client), true);
+}
+
+Examples SplitFederation::test_set(uint64_t limit) const {
+  std::vector<uint32_t> order(clients());
+  std::iota(order.begin(), order.end(), 0u);
+  if (limit > 0) {
+    Random random({.seed = seed_, .purpose = Purpose::kTestChoice});
+    random.shuffle(std::span(order));
+  }
+  Examples chosen{.features = all_->input().size(), .inputs = {}, .labels = {}};
+  for (const uint32_t client : order) {
+    if (limit > 0 && chosen.count() >= limit) break;
+    append(chosen, test(client));
+  }
+  return chosen;
+}
+
+}  // namespace subfleet

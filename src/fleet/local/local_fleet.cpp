@@ -1,0 +1,19 @@
+#include "subfleet/local_fleet.h"
+
+namespace subfleet {
+
+LocalFleet::LocalFleet(SplitFederation data, std::unique_ptr<Trainer> trainer, uint64_t eval_samples)
+    : data_(std::move(data)), trainer_(std::move(trainer)), eval_samples_(eval_samples) {}
+
+std::vector<JobReport> LocalFleet::train(std::span<const float> weights, std::span<const Job> jobs,
+                                         const LocalTraining& how, PartialSum& sum) {
+  return trainer_->train(
+      weights, jobs, [this](uint32_t client) { return data_.train(client); }, how, sum);
+}
+
+Evaluation LocalFleet::evaluate(const ModelSpec& model, std::span<const float> weights) {
+  if (!test_set_) test_set_ = data_.test_set(eval_samples_);
+  return trainer_->evaluate(model, weights, *test_set_);
+}
+
+}  // namespace subfleet

@@ -1,0 +1,114 @@
+#include "subfleet/partial_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "subfleet/error.h"
+#include "subfleet/random.h"
+
+namespace subfleet {
+namespace {
+
+struct Client {
+  SubModel held;
+  std::vector<float> start, trained;
+  uint32_t examples;
+};
+
+std::vector<Client> random_clients(const ModelSpec& model, size_t count) {
+  Random random({.seed = 5});
+  std::vector<Client> clients;
+  for (size_t k = 0; k < count; ++k) {
+    std::vector<uint32_t> units(model.layers[3].units);
+    std::iota(units.begin(), units.end(), 0u);
+    random.shuffle(std::span(units));
+    units.resize(20 + random.below(40));
+    std::sort(units.begin(), units.end());
+    const std::vector<std::vector<uint32_t>> kept{units};
+    Client client{.held = SubModel(model, kept), .start = {}, .trained = {}, .examples = 1 + random.below(300)};
+    for (size_t i = 0; i < client.held.size(); ++i) {
+      client.start.push_back(static_cast<float>(random.normal() * 0.05));
+      client.trained.push_back(client.start.back() + static_cast<float>(random.normal() * 0.001));
+    }
+    clients.push_back(std::move(client));
+  }
+  return clients;
+}
+
+PartialSum sum_of(const std::vector<Client>& clients, size_t weights) {
+  PartialSum sum(weights);
+  for (const Client& c : clients) EXPECT_TRUE(sum.add(c.held, c.start, c.trained, c.examples));
+  return sum;
+}
+
+class PartialSumTest : public ::testing::Test {
+ protected:
+  const ModelSpec model_ = find_model("emnist-mlp");
+  const size_t size_ = parameter_count(model_);
+  std::vector<Client> clients_ = random_clients(model_, 7);
+};
+
+TEST_F(PartialSumTest, EveryMeanIsTheBruteForceOneOverItsHolders) {
+  const PartialSum sum = sum_of(clients_, size_);
+  std::vector<double> updates(size_, 0), holders(size_, 0);
+  for (const Client& c : clients_) {
+    c.held.for_each_run([&](size_t full, size_t sub, size_t count) {
+      for (size_t i = 0; i < count; ++i) {
+        const double update = static_cast<double>(c.trained[sub + i]) - static_cast<double>(c.start[sub + i]);
+        updates[full + i] += update * c.examples;
+        holders[full + i] += c.examples;
+      }
+    });
+  }
+  size_t unheld = 0;
+  for (size_t i = 0; i < size_; ++i) {
+    EXPECT_EQ(sum.held(i), holders[i] > 0);
+    unheld += sum.held(i) ? 0 : 1;
+    const double mean = holders[i] > 0 ? updates[i] / holders[i] : 0;
+    EXPECT_NEAR(sum.mean(i), mean, PartialSum::kResolution);
+  }
+  EXPECT_GT(unheld, 0) << "the test wants weights that nobody held";
+}
+
+TEST_F(PartialSumTest, OrderAndGroupingDoNotChangeABit) {
+  const PartialSum forward = sum_of(clients_, size_);
+  std::vector<Client> reversed(clients_.rbegin(), clients_.rend());
+  EXPECT_EQ(forward, sum_of(reversed, size_));
+
+  PartialSum left = sum_of({clients_.begin(), clients_.begin() + 3}, size_);
+  left.merge(sum_of({clients_.begin() + 3, clients_.end()}, size_));
+  EXPECT_EQ(forward, left);
+}
+
+TEST_F(PartialSumTest, AZeroUpdateIsAZeroMean) {
+  for (Client& c : clients_) c.trained = c.start;
+  const PartialSum sum = sum_of(clients_, size_);
+  for (size_t i = 0; i < size_; ++i) EXPECT_EQ(sum.mean(i), 0.0);
+}
+
+TEST_F(PartialSumTest, ADivergedClientAddsNothing) {
+  PartialSum sum = sum_of(clients_, size_);
+  const PartialSum before = sum;
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 100.0f}) {
+    Client client = clients_[0];
+    client.trained[client.trained.size() / 2] = bad;
+    EXPECT_FALSE(sum.add(client.held, client.start, client.trained, client.examples));
+    EXPECT_EQ(sum, before);
+  }
+}
+
+TEST_F(PartialSumTest, TheLargestSumDoesNotOverflow) {
+  const Client& c = clients_[0];
+  std::vector<float> start(c.start.size(), 0.0f), trained(c.start.size(), 63.99f);
+  PartialSum sum(size_);
+  EXPECT_TRUE(sum.add(c.held, start, trained, PartialSum::kMostExamples - 1));
+  EXPECT_NEAR(sum.mean(0), 63.99, 1e-5);
+  EXPECT_THROW((void)sum.add(c.held, start, trained, 1), Error);
+}
+
+}  // namespace
+}  // namespace subfleet

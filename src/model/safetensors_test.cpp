@@ -1,0 +1,89 @@
+#include "subfleet/safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/file.h"
+#include "subfleet/error.h"
+#include "temporary_folder.h"
+
+namespace subfleet {
+namespace {
+
+TEST(Safetensors, AModelComesBackBitForBit) {
+  const TemporaryFolder folder;
+  const ModelSpec model = find_model("emnist-mlp");
+  const std::vector<float> weights = initial_weights(model, 1);
+  save_safetensors(folder / "m.safetensors", named_weights(model, weights), {{"who", "test"}});
+  const TensorFile file = load_safetensors(folder / "m.safetensors");
+  EXPECT_EQ(file.metadata.at("who"), "test");
+  EXPECT_EQ(weights_from(file, model, "m"), weights);
+}
+
+// The format as its specification writes it down: 8 bytes of length, a JSON header, the data.
+TEST(Safetensors, TheBytesAreTheFormats) {
+  const TemporaryFolder folder;
+  const std::vector<float> values{1.5f, -2.0f};
+  const std::vector<TensorView> tensors{{"a", {2, 1}, values}};
+  save_safetensors(folder / "a", tensors, {});
+  const std::string content = read_file(folder / "a");
+  std::string header = R"({"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}})";
+  header.append((8 - header.size() % 8) % 8, ' ');
+  uint64_t length = 0;
+  std::memcpy(&length, content.data(), 8);
+  EXPECT_EQ(length, header.size());
+  EXPECT_EQ(content.substr(8, length), header);
+  EXPECT_EQ(0, std::memcmp(content.data() + 8 + length, values.data(), 8));
+  EXPECT_EQ(content.size(), 8 + length + 8);
+}
+
+TEST(Safetensors, MissingOrMisshapenTensorsAreNamed) {
+  const TemporaryFolder folder;
+  const ModelSpec model = find_model("emnist-mlp");
+  const std::vector<float> weights(parameter_count(model), 0.0f);
+  auto tensors = named_weights(model, weights);
+  const auto complaint = [&] {
+    save_safetensors(folder / "m", tensors, {});
+    try {
+      weights_from(load_safetensors(folder / "m"), model, "m");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(complaint(), "none");
+  tensors[0].shape = {784, 128};
+  EXPECT_EQ(complaint(), "m: 'dense1.weight' is [784, 128]; emnist-mlp needs [128, 784]");
+  tensors.erase(tensors.begin());
+  EXPECT_EQ(complaint(), "m: has no tensor 'dense1.weight', which emnist-mlp needs");
+}
+
+TEST(Safetensors, EveryTruncationAndEveryBadHeaderIsAnErrorNotACrash) {
+  const TemporaryFolder folder;
+  const std::vector<float> values{1, 2, 3, 4};
+  save_safetensors(folder / "good", std::vector<TensorView>{{"a", {4}, values}}, {{"k", "v"}});
+  const std::string good = read_file(folder / "good");
+  for (size_t length = 0; length < good.size(); ++length) {
+    write_file(folder / "bad", good.substr(0, length));
+    EXPECT_THROW(load_safetensors(folder / "bad"), Error) << length;
+  }
+  const auto with_header = [](const std::string& header) {
+    const uint64_t length = header.size();
+    return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(16, 'x');
+  };
+  for (const char* header : {
+           "", "[]x", "3", R"({"a":3})", R"({"a":{"dtype":"F16","shape":[4],"data_offsets":[0,16]}})",
+           R"({"a":{"dtype":"F32","shape":[5],"data_offsets":[0,16]}})",
+           R"({"a":{"dtype":"F32","shape":[-4],"data_offsets":[0,16]}})",
+           R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[16,0]}})",
+           R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}})",
+           R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})",
+           R"({"__metadata__":{"k":1}})"}) {
+    write_file(folder / "bad", with_header(header));
+    EXPECT_THROW(load_safetensors(folder / "bad"), Error) << header;
+  }
+}
+
+}  // namespace
+}  // namespace subfleet

@@ -1,0 +1,129 @@
+#include "subfleet/submodel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "subfleet/error.h"
+#include "subfleet/random.h"
+
+namespace subfleet {
+namespace {
+
+using Kept = std::vector<std::vector<uint32_t>>;
+
+// Half of every droppable layer, drawn at random.
+Kept random_half(const ModelSpec& model, uint64_t seed) {
+  Random random({.seed = seed});
+  Kept kept;
+  for (const size_t layer : droppable_layers(model)) {
+    std::vector<uint32_t> units(model.layers[layer].units);
+    std::iota(units.begin(), units.end(), 0u);
+    random.shuffle(std::span(units));
+    units.resize(units.size() / 2);
+    std::sort(units.begin(), units.end());
+    kept.push_back(units);
+  }
+  return kept;
+}
+
+std::vector<float> counted(size_t size) {  // 0, 1, 2, ...: exact as floats up to 2^24
+  std::vector<float> values(size);
+  std::iota(values.begin(), values.end(), 0.0f);
+  return values;
+}
+
+TEST(SubModel, HalfOfEmnistCnnHas1696670Parameters) {
+  const ModelSpec model = find_model("emnist-cnn");
+  const SubModel half(model, random_half(model, 1));
+  EXPECT_EQ(half.size(), 1'696'670);
+  EXPECT_EQ(half.size(), parameter_count(half.spec()));
+}
+
+TEST(SubModel, TheWholeModelIsTheIdentity) {
+  const ModelSpec model = find_model("emnist-mlp");
+  const SubModel whole = whole_model(model);
+  const std::vector<float> weights = counted(parameter_count(model));
+  std::vector<float> gathered(whole.size());
+  whole.gather(weights, gathered);
+  EXPECT_EQ(gathered, weights);
+}
+
+TEST(SubModel, ScatterOfWhatWasGatheredChangesNoBit) {
+  for (const std::string& name : model_names()) {
+    const ModelSpec model = find_model(name);
+    const SubModel half(model, random_half(model, 2));
+    const std::vector<float> weights = counted(parameter_count(model));
+    std::vector<float> gathered(half.size()), copy = weights;
+    half.gather(weights, gathered);
+    half.scatter(gathered, copy);
+    EXPECT_EQ(copy, weights) << name;
+  }
+}
+
+TEST(SubModel, EveryWeightComesFromItsPlaceByBruteForce) {
+  // conv1 [4,2,3,3] -> conv2 [6,4,3,3] (droppable) -> dense1 [5, 6*2*2] (droppable) -> dense2 [3,5]
+  const ModelSpec model{"m",
+                        {2, 4, 4},
+                        {{.type = "conv2d", .name = "conv1", .units = 4, .kernel = 3},
+                         {.type = "conv2d", .name = "conv2", .units = 6, .kernel = 3, .droppable = true},
+                         {.type = "maxpool", .kernel = 2},
+                         {.type = "flatten"},
+                         {.type = "dense", .name = "dense1", .units = 5, .droppable = true},
+                         {.type = "dense", .name = "dense2", .units = 3}}};
+  const Kept kept{{0, 2, 3}, {1, 4}};
+  const SubModel sub(model, kept);
+  const auto full_parameters = model_parameters(model), sub_parameters = model_parameters(sub.spec());
+  const std::vector<float> weights = counted(parameter_count(model));
+  std::vector<float> gathered(sub.size(), -1);
+  sub.gather(weights, gathered);
+
+  const std::vector<uint32_t> conv1{0, 1, 2, 3}, image{0, 1}, classes{0, 1, 2};
+  std::vector<uint32_t> flat;  // the 2x2 values of each kept filter
+  for (const uint32_t filter : kept[0]) {
+    for (uint32_t i = 0; i < 4; ++i) flat.push_back(filter * 4 + i);
+  }
+  const std::vector<uint32_t> only{0};
+  const std::vector<std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> expected{
+      {conv1, image}, {conv1, only}, {kept[0], conv1}, {kept[0], only},
+      {kept[1], flat}, {kept[1], only}, {classes, kept[1]}, {classes, only}};
+  ASSERT_EQ(full_parameters.size(), expected.size());
+  for (size_t p = 0; p < expected.size(); ++p) {
+    const auto& [rows, columns] = expected[p];
+    const ParameterSpec& full = full_parameters[p];
+    ASSERT_EQ(sub_parameters[p].rows, rows.size()) << full.name;
+    ASSERT_EQ(sub_parameters[p].columns, columns.size()) << full.name;
+    size_t at = sub_parameters[p].offset;
+    for (const uint32_t row : rows) {
+      for (const uint32_t column : columns) {
+        for (size_t i = 0; i < full.inner; ++i) {
+          EXPECT_EQ(gathered[at++], weights[full.offset + (row * full.columns + column) * full.inner + i]) << full.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(SubModel, FlattenMapsAFilterToItsOwn49Columns) {
+  const ModelSpec model = find_model("emnist-cnn");
+  std::vector<uint32_t> dense(2048);
+  std::iota(dense.begin(), dense.end(), 0u);
+  const SubModel sub(model, Kept{{7}, dense});
+  const auto& dense1 = sub.tensors()[4];
+  ASSERT_EQ(dense1.runs.size(), 1);
+  EXPECT_EQ(dense1.runs[0].from, 7 * 49);
+  EXPECT_EQ(dense1.runs[0].count, 49);
+}
+
+TEST(SubModel, ImpossibleSetsAreErrors) {
+  const ModelSpec model = find_model("emnist-mlp");
+  EXPECT_THROW(SubModel(model, Kept{}), Error);
+  EXPECT_THROW(SubModel(model, Kept{{}}), Error);
+  EXPECT_THROW(SubModel(model, Kept{{128}}), Error);
+  EXPECT_THROW(SubModel(model, Kept{{3, 3}}), Error);
+  EXPECT_THROW(SubModel(model, Kept{{4, 3}}), Error);
+}
+
+}  // namespace
+}  // namespace subfleet

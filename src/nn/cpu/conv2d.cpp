@@ -1,0 +1,134 @@
+#include "nn/cpu/layer.h"
+
+namespace subfleet::cpu {
+namespace {
+
+using dnnl::memory;
+using Forward = dnnl::convolution_forward;
+using BackwardData = dnnl::convolution_backward_data;
+using BackwardWeights = dnnl::convolution_backward_weights;
+
+memory::desc any_layout(const memory::dims& shape) {
+  return {shape, memory::data_type::f32, memory::format_tag::any};
+}
+
+// oneDNN chooses the layouts. The weights' truth stays plain: they are few, and copied into the layouts every
+// step.
+class Conv2D final : public Layer {
+ public:
+  Conv2D(Room& room, const PlanSite& site)
+      : filter_{static_cast<dnnl_dim_t>(site.site.output.channels),
+                static_cast<dnnl_dim_t>(site.site.input.channels),
+                static_cast<dnnl_dim_t>(site.site.spec.kernel),
+                static_cast<dnnl_dim_t>(site.site.spec.kernel)},
+        pad_{filter_[2] / 2, filter_[3] / 2},
+        plain_filter_(filter_, memory::data_type::f32, memory::format_tag::oihw),
+        plain_bias_({filter_[0]}, memory::data_type::f32, memory::format_tag::x),
+        weights_(plain_filter_, room.engine(), DNNL_MEMORY_NONE),
+        bias_(plain_bias_, room.engine(), DNNL_MEMORY_NONE) {
+    const memory::desc input = any_layout(site.input.values.get_desc().dims());
+    const memory::desc output = any_layout(plain_layout(site.batch, site.site.output).dims());
+    const Forward::primitive_desc forward(
+        {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
+         dnnl::algorithm::convolution_direct, input, any_layout(filter_), plain_bias_, output, stride_, pad_,
+         pad_},
+        scratchpad_in_room(), room.engine());
+    plan_forward(room, site.input.values, forward);
+    if (!site.training) return;
+    output_.gradient = room.reserve(forward.dst_desc());
+    if (site.input.gradient) plan_backward_data(room, site.input.gradient, {input, output}, forward);
+    plan_backward_weights(room, site.input.values, {input, output}, forward);
+  }
+
+  const Flow& output() const override { return output_; }
+
+  void forward(const dnnl::stream& stream, std::span<const float> weights) override {
+    bind_weights(weights.data());
+    for (const Call& call : forward_) call.run(stream);
+  }
+
+  void backward(const dnnl::stream& stream, std::span<float> weights, float client_lr) override {
+    bind_weights(weights.data());
+    for (const Call& call : backward_) call.run(stream);
+    const size_t filter = plain_filter_.get_size() / sizeof(float);
+    const float* filter_gradient = data(weights_gradient_);
+    const float* bias_gradient = data(bias_gradient_);
+    for (size_t i = 0; i < filter; ++i) weights[i] -= client_lr * filter_gradient[i];
+    for (size_t i = filter; i < weights.size(); ++i) weights[i] -= client_lr * bias_gradient[i - filter];
+  }
+
+ private:
+  struct Ends {
+    memory::desc input, output;
+  };
+
+  void plan_forward(Room& room, const memory& input, const Forward::primitive_desc& forward) {
+    const memory x = room.reserve_copy(input, forward.src_desc());
+    const memory w = room.reserve_copy(weights_, forward.weights_desc());
+    output_.values = room.reserve(forward.dst_desc());
+    forward_ = {make_reorder(room, input, x), make_reorder(room, weights_, w),
+                make_call<Forward>(room, forward,
+                                   {{DNNL_ARG_SRC, x},
+                                    {DNNL_ARG_WEIGHTS, w},
+                                    {DNNL_ARG_BIAS, bias_},
+                                    {DNNL_ARG_DST, output_.values}})};
+  }
+
+  void plan_backward_data(Room& room, const memory& input_gradient, const Ends& ends,
+                          const Forward::primitive_desc& forward) {
+    const BackwardData::primitive_desc backward({dnnl::algorithm::convolution_direct, ends.input,
+                                                 any_layout(filter_), ends.output, stride_, pad_, pad_},
+                                                scratchpad_in_room(), room.engine(), forward);
+    const memory dy = room.reserve_copy(output_.gradient, backward.diff_dst_desc());
+    const memory w = room.reserve_copy(weights_, backward.weights_desc());
+    const memory dx = room.reserve_copy(input_gradient, backward.diff_src_desc());
+    backward_ = {
+        make_reorder(room, output_.gradient, dy), make_reorder(room, weights_, w),
+        make_call<BackwardData>(room, backward,
+                                {{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, dx}}),
+        make_reorder(room, dx, input_gradient)};
+  }
+
+  void plan_backward_weights(Room& room, const memory& input, const Ends& ends,
+                             const Forward::primitive_desc& forward) {
+    const BackwardWeights::primitive_desc backward(
+        {dnnl::algorithm::convolution_direct, ends.input, any_layout(filter_), plain_bias_, ends.output,
+         stride_, pad_, pad_},
+        scratchpad_in_room(), room.engine(), forward);
+    const memory x = room.reserve_copy(input, backward.src_desc());
+    const memory dy = room.reserve_copy(output_.gradient, backward.diff_dst_desc());
+    weights_gradient_ = room.reserve(plain_filter_);
+    bias_gradient_ = room.reserve(plain_bias_);
+    const memory dw = room.reserve_copy(weights_gradient_, backward.diff_weights_desc());
+    backward_.push_back(make_reorder(room, input, x));
+    backward_.push_back(make_reorder(room, output_.gradient, dy));
+    backward_.push_back(make_call<BackwardWeights>(room, backward,
+                                                   {{DNNL_ARG_SRC, x},
+                                                    {DNNL_ARG_DIFF_DST, dy},
+                                                    {DNNL_ARG_DIFF_WEIGHTS, dw},
+                                                    {DNNL_ARG_DIFF_BIAS, bias_gradient_}}));
+    backward_.push_back(make_reorder(room, dw, weights_gradient_));
+  }
+
+  // oneDNN takes pointers to what it only reads as if it wrote there.
+  void bind_weights(const float* weights) {
+    auto* filter = const_cast<float*>(weights);
+    weights_.set_data_handle(filter);
+    bias_.set_data_handle(filter + plain_filter_.get_size() / sizeof(float));
+  }
+
+  memory::dims filter_, pad_, stride_{1, 1};
+  memory::desc plain_filter_, plain_bias_;
+  memory weights_, bias_;  // the caller's
+  memory weights_gradient_, bias_gradient_;
+  Flow output_;
+  std::vector<Call> forward_, backward_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_conv2d(Room& room, const PlanSite& site) {
+  return std::make_unique<Conv2D>(room, site);
+}
+
+}  // namespace subfleet::cpu

@@ -1,0 +1,44 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "nn/cpu/layer.h"
+#include "subfleet/error.h"
+
+namespace subfleet::cpu {
+namespace {
+
+struct LayerEntry {
+  std::string_view type;
+  std::unique_ptr<Layer> (*make)(Room&, const PlanSite&);
+};
+
+constexpr std::array<LayerEntry, 5> kLayers{{
+    {"conv2d", make_conv2d},
+    {"dense", make_dense},
+    {"flatten", make_flatten},
+    {"maxpool", make_maxpool},
+    {"relu", make_relu},
+}};
+
+}  // namespace
+
+dnnl::memory::desc plain_layout(size_t batch, const Shape& shape) {
+  return {{static_cast<dnnl_dim_t>(batch), static_cast<dnnl_dim_t>(shape.channels),
+           static_cast<dnnl_dim_t>(shape.height), static_cast<dnnl_dim_t>(shape.width)},
+          dnnl::memory::data_type::f32,
+          dnnl::memory::format_tag::nchw};
+}
+
+float* data(const dnnl::memory& tensor) { return static_cast<float*>(tensor.get_data_handle()); }
+
+std::unique_ptr<Layer> make_layer(Room& room, const PlanSite& site) {
+  std::vector<std::string> known;
+  for (const LayerEntry& entry : kLayers) {
+    if (entry.type == site.site.spec.type) return entry.make(room, site);
+    known.emplace_back(entry.type);
+  }
+  throw unknown_name("layer of the cpu trainer", site.site.spec.type, known);
+}
+
+}  // namespace subfleet::cpu

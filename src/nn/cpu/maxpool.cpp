@@ -1,0 +1,53 @@
+#include "nn/cpu/layer.h"
+
+namespace subfleet::cpu {
+namespace {
+
+class MaxPool final : public Layer {
+ public:
+  MaxPool(Room& room, const PlanSite& site) {
+    using Forward = dnnl::pooling_forward;
+    using Backward = dnnl::pooling_backward;
+    const auto size = static_cast<dnnl_dim_t>(site.site.spec.kernel);
+    const dnnl::memory::dims window{size, size}, none{0, 0};
+    const dnnl::memory::desc input = site.input.values.get_desc();
+    dnnl::memory::desc any = plain_layout(site.batch, site.site.output);
+    any.data.format_kind = dnnl_format_kind_any;
+
+    const Forward::primitive_desc forward(
+        {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
+         dnnl::algorithm::pooling_max, input, any, window, window, none, none},
+        scratchpad_in_room(), room.engine());
+    output_.values = room.reserve(forward.dst_desc());
+    std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SRC, site.input.values},
+                                                    {DNNL_ARG_DST, output_.values}};
+    if (site.training) arguments[DNNL_ARG_WORKSPACE] = room.reserve(forward.workspace_desc());
+    forward_ = make_call<Forward>(room, forward, arguments);
+    if (!site.input.gradient) return;
+
+    output_.gradient = room.reserve(forward.dst_desc());
+    const Backward::primitive_desc backward(
+        {dnnl::algorithm::pooling_max, input, forward.dst_desc(), window, window, none, none},
+        scratchpad_in_room(), room.engine(), forward);
+    backward_ = make_call<Backward>(room, backward,
+                                    {{DNNL_ARG_DIFF_SRC, site.input.gradient},
+                                     {DNNL_ARG_DIFF_DST, output_.gradient},
+                                     {DNNL_ARG_WORKSPACE, arguments[DNNL_ARG_WORKSPACE]}});
+  }
+
+  const Flow& output() const override { return output_; }
+  void forward(const dnnl::stream& stream, std::span<const float>) override { forward_.run(stream); }
+  void backward(const dnnl::stream& stream, std::span<float>, float) override { backward_.run(stream); }
+
+ private:
+  Flow output_;
+  Call forward_, backward_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_maxpool(Room& room, const PlanSite& site) {
+  return std::make_unique<MaxPool>(room, site);
+}
+
+}  // namespace subfleet::cpu

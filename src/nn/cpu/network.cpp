@@ -1,0 +1,138 @@
+#include "nn/cpu/network.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+
+#include "nn/cpu/layer.h"
+#include "subfleet/error.h"
+
+namespace subfleet::cpu {
+namespace {
+
+// oneDNN would use every core through OpenMP; here one job is one thread. The setting belongs to the calling
+// thread.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// The layers of a model for one batch size.
+class Plan {
+ public:
+  Plan(const dnnl::engine& engine, const std::vector<LayerSite>& sites, size_t batch, bool training)
+      : room_(engine) {
+    input_ = {.values = room_.reserve(plain_layout(batch, sites.front().input)), .gradient = {}};
+    Flow flow = input_;
+    const auto append = [&](const LayerSite& site) {
+      layers_.push_back(
+          {make_layer(room_, {site, batch, training, flow}), site.weights_offset, site.weights_count});
+      flow = layers_.back().arithmetic->output();
+    };
+    for (const LayerSite& site : sites) append(site);
+    const Shape output =
+        sites.back().output;  // the logits are read in plain order, whatever the last layer is
+    append({.spec = {.type = "flatten"}, .input = output, .output = {output.size(), 1, 1}});
+    output_ = flow;
+    classes_ = output.size();
+    batch_ = batch;
+  }
+
+  size_t bytes() const { return room_.bytes(); }
+
+  void bind(std::byte* buffer) { room_.bind(buffer); }
+
+  std::span<const float> forward(const dnnl::stream& stream, std::span<const float> weights,
+                                 std::span<const float> inputs) {
+    std::ranges::copy(inputs, data(input_.values));
+    for (const PlannedLayer& layer : layers_) {
+      layer.arithmetic->forward(stream, weights.subspan(layer.weights_offset, layer.weights_count));
+    }
+    return {data(output_.values), batch_ * classes_};
+  }
+
+  // Where backward() finds the gradient of the logits; empty if there is nothing to learn.
+  std::span<float> logits_gradient() const {
+    if (!output_.gradient) return {};
+    return {data(output_.gradient), batch_ * classes_};
+  }
+
+  void backward(const dnnl::stream& stream, std::span<float> weights, float client_lr) {
+    for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+      layer->arithmetic->backward(stream, weights.subspan(layer->weights_offset, layer->weights_count),
+                                  client_lr);
+    }
+  }
+
+ private:
+  struct PlannedLayer {
+    std::unique_ptr<Layer> arithmetic;
+    size_t weights_offset = 0, weights_count = 0;
+  };
+  Room room_;
+  Flow input_, output_;
+  std::vector<PlannedLayer> layers_;
+  size_t batch_ = 0, classes_ = 0;
+};
+
+class CpuNetwork final : public Network {
+ public:
+  explicit CpuNetwork(const ModelSpec& model)
+      : sites_(layer_sites(model)), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
+
+  Score train_step(std::span<float> weights, const Batch& batch, float client_lr) override {
+    const OneThread one_thread;
+    try {
+      Plan& plan = prepare(batch.labels.size(), true);
+      const std::span<const float> logits = plan.forward(stream_, weights, batch.inputs);
+      const Score score = softmax_cross_entropy(logits, batch.labels, plan.logits_gradient());
+      plan.backward(stream_, weights, client_lr);
+      return score;
+    } catch (const dnnl::error& error) {
+      throw failure("oneDNN", error.what());
+    }
+  }
+
+  void infer(std::span<const float> weights, std::span<const float> inputs,
+             std::span<float> logits) override {
+    const OneThread one_thread;
+    try {
+      Plan& plan = prepare(inputs.size() / sites_.front().input.size(), false);
+      std::ranges::copy(plan.forward(stream_, weights, inputs), logits.begin());
+    } catch (const dnnl::error& error) {
+      throw failure("oneDNN", error.what());
+    }
+  }
+
+ private:
+  struct alignas(Room::kAlignment) Line {
+    std::byte bytes[Room::kAlignment];
+  };
+
+  // The plan of that kind and size, with its tensors in the buffer. Making one is slow, so they are kept.
+  Plan& prepare(size_t batch, bool training) {
+    Plan& plan = plans_.try_emplace({batch, training}, engine_, sites_, batch, training).first->second;
+    buffer_.resize(std::max(buffer_.size(), plan.bytes() / sizeof(Line)));
+    plan.bind(buffer_.data()->bytes);
+    return plan;
+  }
+
+  std::vector<LayerSite> sites_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  std::map<std::pair<size_t, bool>, Plan> plans_;  // by batch size and whether for training
+  std::vector<Line> buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_network(const ModelSpec& model) { return std::make_unique<CpuNetwork>(model); }
+
+}  // namespace subfleet::cpu

@@ -1,0 +1,79 @@
+#include "nn/cpu/network.h"
+
+#include <omp.h>
+
+#include <limits>
+
+#include "nn/network_testing.h"
+#include "nn/reference/network.h"
+
+namespace subfleet {
+namespace {
+
+TEST(CpuNetwork, GradientsAgreeWithReference) {
+  for (const ModelSpec& model : small_models()) {
+    const auto network = cpu::make_network(model);  // one for all sizes: their plans share memory
+    const std::vector<float> weights = random_weights(model);
+    for (const size_t batch : {10, 1, 3, 10}) {
+      const Examples examples = random_examples(model, batch, 2);
+      expect_close_tensors(model, gradient_of(*network, weights, examples),
+                           gradient_of(*reference::make_network(model), weights, examples), 1e-5);
+    }
+  }
+}
+
+TEST(CpuNetwork, ScoresAndLogitsAgreeWithReference) {
+  for (const ModelSpec& model : small_models()) {
+    const std::vector<float> weights = random_weights(model);
+    const Examples examples = random_examples(model, 6, 3);
+    const auto actual = cpu::make_network(model), expected = reference::make_network(model);
+    std::vector<float> actual_logits(6 * class_count(model)), expected_logits(actual_logits.size());
+    actual->infer(weights, examples.inputs, actual_logits);
+    expected->infer(weights, examples.inputs, expected_logits);
+    for (size_t i = 0; i < actual_logits.size(); ++i) {
+      EXPECT_NEAR(actual_logits[i], expected_logits[i], 1e-5) << model.name;
+    }
+    std::vector<float> actual_weights = weights, expected_weights = weights;
+    const Batch batch{examples.inputs, examples.labels};
+    const Score actual_score = actual->train_step(actual_weights, batch, 0.1f);
+    const Score expected_score = expected->train_step(expected_weights, batch, 0.1f);
+    EXPECT_NEAR(actual_score.loss, expected_score.loss, 1e-5) << model.name;
+    EXPECT_EQ(actual_score.correct, expected_score.correct) << model.name;
+  }
+}
+
+TEST(CpuNetwork, HalfOfTheEmnistNetworkAgreesWithReference) {
+  ModelSpec model = find_model("emnist-cnn");
+  for (LayerSpec& layer : model.layers) layer.units = layer.droppable ? layer.units / 2 : layer.units;
+  ASSERT_EQ(parameter_count(model), 1'696'670u);
+  const std::vector<float> weights = random_weights(model);
+  const Examples examples = random_examples(model, 2, 4);
+  expect_close_tensors(model, gradient_of(*cpu::make_network(model), weights, examples),
+                       gradient_of(*reference::make_network(model), weights, examples), 2e-5);
+}
+
+TEST(CpuNetwork, FirstOfEqualMaximaLearns) { expect_first_maximum_learns(cpu::make_network); }
+
+TEST(CpuNetwork, LeavesTheCallersThreadSettingAlone) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  const ModelSpec model = small_models().front();
+  std::vector<float> logits(class_count(model));
+  cpu::make_network(model)->infer(random_weights(model), random_examples(model, 1, 5).inputs, logits);
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  omp_set_num_threads(before);
+}
+
+TEST(CpuNetwork, SurvivesWeightsThatAreNotFinite) {
+  for (const ModelSpec& model : small_models()) {
+    std::vector<float> weights(parameter_count(model), std::numeric_limits<float>::quiet_NaN());
+    const Examples examples = random_examples(model, 3, 6);
+    const Score score =
+        cpu::make_network(model)->train_step(weights, {examples.inputs, examples.labels}, 0.1f);
+    EXPECT_EQ(score.correct, 0u) << model.name;
+    EXPECT_TRUE(std::isnan(weights.back())) << model.name;
+  }
+}
+
+}  // namespace
+}  // namespace subfleet

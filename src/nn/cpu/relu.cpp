@@ -1,0 +1,42 @@
+#include "nn/cpu/layer.h"
+
+namespace subfleet::cpu {
+namespace {
+
+// In place: the layer before does not read its output again on the way back.
+class Relu final : public Layer {
+ public:
+  Relu(Room& room, const PlanSite& site) : flow_(site.input) {
+    using Forward = dnnl::eltwise_forward;
+    using Backward = dnnl::eltwise_backward;
+    constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+    const dnnl::memory::desc layout = flow_.values.get_desc();
+    const Forward::primitive_desc forward({dnnl::prop_kind::forward_training, kRelu, layout},
+                                          scratchpad_in_room(), room.engine());
+    forward_ =
+        make_call<Forward>(room, forward, {{DNNL_ARG_SRC, flow_.values}, {DNNL_ARG_DST, flow_.values}});
+    if (!flow_.gradient) return;
+    const Backward::primitive_desc backward({kRelu, layout, layout}, scratchpad_in_room(), room.engine(),
+                                            forward);
+    backward_ = make_call<Backward>(room, backward,
+                                    {{DNNL_ARG_DST, flow_.values},
+                                     {DNNL_ARG_DIFF_DST, flow_.gradient},
+                                     {DNNL_ARG_DIFF_SRC, flow_.gradient}});
+  }
+
+  const Flow& output() const override { return flow_; }
+  void forward(const dnnl::stream& stream, std::span<const float>) override { forward_.run(stream); }
+  void backward(const dnnl::stream& stream, std::span<float>, float) override { backward_.run(stream); }
+
+ private:
+  Flow flow_;
+  Call forward_, backward_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_relu(Room& room, const PlanSite& site) {
+  return std::make_unique<Relu>(room, site);
+}
+
+}  // namespace subfleet::cpu

@@ -1,0 +1,179 @@
+#include "nn/local_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "nn/recently_used.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+// Fixed, so that the mean loss has the same bits for any number of threads.
+constexpr size_t kEvaluationChunk = 100;
+
+// A round has one shape of sub-model, or a few; evaluation adds the whole model.
+constexpr size_t kKeptNetworks = 4;
+
+// What decides the arithmetic of a model.
+using NetworkKey = std::vector<std::pair<std::string, std::vector<size_t>>>;
+
+NetworkKey network_key(const ModelSpec& model) {
+  NetworkKey key{{"input", {model.input.channels, model.input.height, model.input.width}}};
+  for (const LayerSpec& layer : model.layers) key.push_back({layer.type, {layer.units, layer.kernel}});
+  return key;
+}
+
+void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose) {
+  if (examples.features != model.input.size() ||
+      examples.inputs.size() != examples.count() * examples.features) {
+    throw bad_request(whose, fmt::format("examples of {} values, but {} wants {}", examples.features,
+                                         model.name, model.input.size()));
+  }
+  const auto classes = static_cast<int64_t>(class_count(model));
+  for (const int32_t label : examples.labels) {
+    if (label < 0 || label >= classes) {
+      throw bad_request(
+          whose, fmt::format("label {} is not below the {} classes of {}", label, classes, model.name));
+    }
+  }
+}
+
+// What one thread keeps between jobs and rounds.
+struct Worker {
+  RecentlyUsed<NetworkKey, std::unique_ptr<Network>> networks{kKeptNetworks};
+  std::vector<float> start, trained;  // the sub-model's weights before and after
+  Examples batch;
+  std::vector<float> logits;
+  std::optional<PartialSum> sum;
+  bool has_added = false;  // to the sum, this round
+};
+
+class LocalTrainer final : public Trainer {
+ public:
+  LocalTrainer(ThreadPool& pool, NetworkFactory make_network)
+      : pool_(pool), make_network_(std::move(make_network)), workers_(pool.threads()) {}
+
+  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
+                               const ExamplesOf& examples_of, const LocalTraining& how,
+                               PartialSum& sum) override {
+    if (how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
+    if (how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
+    if (sum.size() != weights.size()) {
+      throw bad_request("train",
+                        fmt::format("a sum of {} weights for a model of {}", sum.size(), weights.size()));
+    }
+    for (Worker& worker : workers_) worker.has_added = false;
+    std::vector<JobReport> reports(jobs.size());
+    pool_.parallel_for(jobs.size(), [&](size_t index, size_t worker) {
+      const Job& job = jobs[index];
+      const Examples examples = examples_of(job.client);
+      check_examples(examples, job.submodel->spec(), fmt::format("client {}", job.client));
+      reports[index] = run_job(job, weights, examples, how, workers_[worker]);
+    });
+    for (const Worker& worker : workers_) {
+      if (worker.has_added) sum.merge(*worker.sum);
+    }
+    return reports;
+  }
+
+  Evaluation evaluate(const ModelSpec& model, std::span<const float> weights,
+                      const Examples& examples) override {
+    check_examples(examples, model, "evaluation");
+    if (const size_t count = parameter_count(model); weights.size() != count) {
+      throw bad_request("evaluation",
+                        fmt::format("{} weights, but {} has {}", weights.size(), model.name, count));
+    }
+    const size_t classes = class_count(model);
+    std::vector<Score> scores((examples.count() + kEvaluationChunk - 1) / kEvaluationChunk);
+    pool_.parallel_for(scores.size(), [&](size_t chunk, size_t index) {
+      Worker& worker = workers_[index];
+      const size_t first = chunk * kEvaluationChunk;
+      const size_t count = std::min(kEvaluationChunk, examples.count() - first);
+      worker.logits.resize(count * classes);
+      network(model, worker)
+          .infer(weights,
+                 std::span(examples.inputs).subspan(first * examples.features, count * examples.features),
+                 worker.logits);
+      scores[chunk] =
+          softmax_cross_entropy(worker.logits, std::span(examples.labels).subspan(first, count), {});
+    });
+    Evaluation result{.examples = examples.count()};
+    for (const Score& score : scores) {
+      result.correct += score.correct;
+      result.loss += score.loss;
+    }
+    if (result.examples > 0) result.loss /= static_cast<double>(result.examples);
+    return result;
+  }
+
+ private:
+  Network& network(const ModelSpec& model, Worker& worker) {
+    return *worker.networks.get(network_key(model), [&](const NetworkKey&) { return make_network_(model); });
+  }
+
+  JobReport run_job(const Job& job, std::span<const float> weights, const Examples& examples,
+                    const LocalTraining& how, Worker& worker) {
+    JobReport report{.examples = static_cast<uint32_t>(examples.count())};
+    if (report.examples == 0) return report;
+    worker.start.resize(job.submodel->size());
+    job.submodel->gather(weights, worker.start);
+    worker.trained = worker.start;
+
+    Network& net = network(job.submodel->spec(), worker);
+    Random random(job.batch_order);
+    std::vector<uint32_t> order(report.examples);
+    std::iota(order.begin(), order.end(), 0u);
+    Score total;
+    for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
+      if (how.shuffle) random.shuffle(std::span(order));
+      for (size_t first = 0; first < order.size(); first += how.batch) {
+        const size_t count = std::min<size_t>(how.batch, order.size() - first);
+        fill_batch(examples, std::span(order).subspan(first, count), worker.batch);
+        const Score score =
+            net.train_step(worker.trained, {worker.batch.inputs, worker.batch.labels}, how.client_lr);
+        total.loss += score.loss;
+        total.correct += score.correct;
+      }
+    }
+    const double seen = static_cast<double>(how.epochs) * report.examples;
+    report.loss = total.loss / seen;
+    report.accuracy = static_cast<double>(total.correct) / seen;
+    add_update(job, weights.size(), worker, report);
+    return report;
+  }
+
+  static void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, Examples& batch) {
+    batch.features = examples.features;
+    batch.inputs.clear();
+    batch.labels.clear();
+    for (const uint32_t index : chosen) batch.append(examples.input(index), examples.labels[index]);
+  }
+
+  static void add_update(const Job& job, size_t weights, Worker& worker, JobReport& report) {
+    if (!worker.sum || worker.sum->size() != weights) {
+      worker.sum.emplace(weights);
+    } else if (!worker.has_added) {
+      worker.sum->clear();
+    }
+    worker.has_added = true;
+    report.diverged = !worker.sum->add(*job.submodel, worker.start, worker.trained, report.examples);
+  }
+
+  ThreadPool& pool_;
+  NetworkFactory make_network_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, NetworkFactory make_network) {
+  return std::make_unique<LocalTrainer>(pool, std::move(make_network));
+}
+
+}  // namespace subfleet

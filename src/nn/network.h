@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "nn/softmax_cross_entropy.h"
+#include "subfleet/model.h"
+
+namespace subfleet {
+
+// Some labelled examples, one after the other; labels are below the number of classes.
+struct Batch {
+  std::span<const float> inputs;
+  std::span<const int32_t> labels;
+};
+
+// The arithmetic of one model. The weights are the caller's, flat, laid out as model_parameters() says. Keeps
+// room for activations between calls, so one thread at a time.
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // One step of plain SGD on the mean softmax cross-entropy of the batch. The score is from before the step.
+  virtual Score train_step(std::span<float> weights, const Batch& batch, float client_lr) = 0;
+
+  // As many examples as `inputs` holds; `logits` has a row of classes for each.
+  virtual void infer(std::span<const float> weights, std::span<const float> inputs,
+                     std::span<float> logits) = 0;
+};
+
+using NetworkFactory = std::function<std::unique_ptr<Network>(const ModelSpec&)>;
+
+// Where one layer sits in its model.
+struct LayerSite {
+  LayerSpec spec;
+  Shape input, output;
+  size_t weights_offset = 0, weights_count = 0;  // its stretch of the flat weights
+};
+
+std::vector<LayerSite> layer_sites(const ModelSpec& model);
+
+}  // namespace subfleet

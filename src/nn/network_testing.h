@@ -1,0 +1,145 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "nn/network.h"
+#include "subfleet/examples.h"
+#include "subfleet/random.h"
+
+namespace subfleet {
+
+// Models that are small enough for numeric gradients and together hold every type of layer in every position.
+inline std::vector<ModelSpec> small_models() {
+  return {
+      {"linear", {6, 1, 1}, {{.type = "dense", .name = "d1", .units = 4}}},
+      {"mlp",
+       {2, 3, 2},
+       {{.type = "flatten"},
+        {.type = "dense", .name = "d1", .units = 9},
+        {.type = "relu"},
+        {.type = "dense", .name = "d2", .units = 5}}},
+      {"conv",
+       {2, 5, 6},
+       {{.type = "conv2d", .name = "c1", .units = 3, .kernel = 3},
+        {.type = "flatten"},
+        {.type = "dense", .name = "d1", .units = 4}}},
+      {"cnn",
+       {1, 8, 8},
+       {{.type = "conv2d", .name = "c1", .units = 4, .kernel = 5},
+        {.type = "relu"},
+        {.type = "maxpool", .kernel = 2},
+        {.type = "conv2d", .name = "c2", .units = 5, .kernel = 3},
+        {.type = "relu"},
+        {.type = "maxpool", .kernel = 2},
+        {.type = "flatten"},
+        {.type = "dense", .name = "d1", .units = 7},
+        {.type = "relu"},
+        {.type = "dense", .name = "d2", .units = 3}}},
+      {"odd sizes, more channels than a vector register",
+       {3, 7, 5},
+       {{.type = "conv2d", .name = "c1", .units = 20, .kernel = 3},
+        {.type = "maxpool", .kernel = 2},
+        {.type = "relu"},
+        {.type = "conv2d", .name = "c2", .units = 17, .kernel = 1},
+        {.type = "flatten"},
+        {.type = "dense", .name = "d1", .units = 3}}},
+      {"starts without weights",
+       {2, 6, 6},
+       {{.type = "relu"},
+        {.type = "maxpool", .kernel = 2},
+        {.type = "conv2d", .name = "c1", .units = 6, .kernel = 3},
+        {.type = "maxpool", .kernel = 3},
+        {.type = "dense", .name = "d1", .units = 3}}},
+      {"ends in a convolution",
+       {1, 3, 3},
+       {{.type = "conv2d", .name = "c1", .units = 5, .kernel = 3},
+        {.type = "conv2d", .name = "c2", .units = 2, .kernel = 3}}},
+  };
+}
+
+inline Examples random_examples(const ModelSpec& model, size_t count, uint32_t stream) {
+  Random random({.seed = 11, .client = stream});
+  Examples examples{.features = model.input.size(), .inputs = {}, .labels = {}};
+  std::vector<float> input(examples.features);
+  for (size_t i = 0; i < count; ++i) {
+    for (float& value : input) value = static_cast<float>(random.uniform(-1, 1));
+    examples.append(input, static_cast<int32_t>(random.below(static_cast<uint32_t>(class_count(model)))));
+  }
+  return examples;
+}
+
+// Unlike initial weights, with biases that are not zero.
+inline std::vector<float> random_weights(const ModelSpec& model) {
+  std::vector<float> weights = initial_weights(model, 5);
+  Random random({.seed = 12});
+  for (float& weight : weights) weight += static_cast<float>(random.uniform(-0.05, 0.05));
+  return weights;
+}
+
+// The gradient of the mean loss, from a step of learning rate 1.
+inline std::vector<double> gradient_of(Network& network, const std::vector<float>& weights,
+                                       const Examples& batch) {
+  std::vector<float> stepped = weights;
+  network.train_step(stepped, {batch.inputs, batch.labels}, 1.0f);
+  std::vector<double> gradient(weights.size());
+  for (size_t i = 0; i < weights.size(); ++i) gradient[i] = double{weights[i]} - double{stepped[i]};
+  return gradient;
+}
+
+inline double mean_loss(Network& network, std::vector<float> weights, const Examples& batch) {
+  return network.train_step(weights, {batch.inputs, batch.labels}, 0.0f).loss /
+         static_cast<double>(batch.count());
+}
+
+// Every value of `actual` is within `tolerance` of `expected`, relative to the largest of its tensor.
+inline void expect_close_tensors(const ModelSpec& model, const std::vector<double>& actual,
+                                 const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (const ParameterSpec& p : model_parameters(model)) {
+    double largest = 0, error = 0;
+    for (size_t i = p.offset; i < p.offset + p.size(); ++i) {
+      largest = std::max(largest, std::abs(expected[i]));
+      error = std::max(error, std::abs(actual[i] - expected[i]));
+    }
+    EXPECT_GT(largest, 0) << model.name << " " << p.name << ": nothing to compare";
+    EXPECT_LE(error, tolerance * largest) << model.name << " " << p.name;
+  }
+}
+
+// A 1x1 filter of weight 0 makes all values of a channel equal, so that every window of the pooling is a tie.
+// As in PyTorch the first value of a window, in row order, must get the gradient; the fifth row and column
+// are in no window.
+inline void expect_first_maximum_learns(const NetworkFactory& make_network) {
+  const ModelSpec model{"ties",
+                        {1, 5, 5},
+                        {{.type = "conv2d", .name = "c1", .units = 1, .kernel = 1},
+                         {.type = "maxpool", .kernel = 2},
+                         {.type = "flatten"},
+                         {.type = "dense", .name = "d1", .units = 2}}};
+  // The filter and its bias, then two rows of dense weights over the four windows and their biases: equal
+  // logits.
+  const std::vector<float> weights{0, 0.5f, 1, 2, 3, 4, 4, 3, 2, 1, 0, 0};
+  Examples batch{.features = 25, .inputs = {}, .labels = {}};
+  std::vector<float> input(25);
+  for (size_t i = 0; i < 25; ++i) input[i] = static_cast<float>(i * i) / 64;
+  batch.append(input, 0);
+
+  // Probabilities 1/2: the logits' gradient is (-1/2, 1/2), a window's half the difference of its two
+  // weights.
+  double expected = 0, all_windows = 0;
+  const std::vector<size_t> first_of_window{0, 2, 10, 12};
+  for (size_t w = 0; w < 4; ++w) {
+    const double window_gradient = 0.5 * (double{weights[6 + w]} - double{weights[2 + w]});
+    expected += window_gradient * double{input[first_of_window[w]]};
+    all_windows += window_gradient;
+  }
+  const std::vector<double> gradient = gradient_of(*make_network(model), weights, batch);
+  EXPECT_NEAR(gradient[0], expected, 1e-5);
+  EXPECT_NEAR(gradient[1], all_windows, 1e-5);
+}
+
+}  // namespace subfleet

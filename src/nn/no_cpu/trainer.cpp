@@ -1,0 +1,13 @@
+#include "nn/trainers.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+
+bool has_cpu_trainer() { return false; }
+
+std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool&) {
+  throw bad_request("device cpu",
+                    "this build has no oneDNN; install libdnnl-dev and build again, or use reference");
+}
+
+}  // namespace subfleet

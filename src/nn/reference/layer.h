@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "nn/network.h"
+
+namespace subfleet::reference {
+
+// What backward() reads and writes.
+struct Backward {
+  std::span<const double> input;            // as it was in forward()
+  std::span<const double> output_gradient;  // of the loss, with respect to the output
+  std::span<double> input_gradient;         // written; empty if nobody wants it
+  std::span<double> weight_gradient;        // written
+};
+
+// The arithmetic of one layer in plain loops, for any number of examples one after the other in C,H,W order.
+// Weights are floats, everything else is double: the truth that the other trainers are held against.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual void forward(std::span<const float> weights, std::span<const double> input,
+                       std::span<double> output) const = 0;
+  virtual void backward(std::span<const float> weights, const Backward& pass) const = 0;
+};
+
+// The layer for a site, by its type; throws Error naming the nearest.
+std::unique_ptr<Layer> make_layer(const LayerSite& site);
+
+std::unique_ptr<Layer> make_conv2d(const LayerSite& site);
+std::unique_ptr<Layer> make_dense(const LayerSite& site);
+std::unique_ptr<Layer> make_flatten(const LayerSite& site);
+std::unique_ptr<Layer> make_maxpool(const LayerSite& site);
+std::unique_ptr<Layer> make_relu(const LayerSite& site);
+
+}  // namespace subfleet::reference

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+
+#include "subfleet/trainer.h"
+
+namespace subfleet {
+
+// One function a trainer, each in the folder of its name; a new one is also a line in trainers.cpp.
+std::unique_ptr<Trainer> make_reference_trainer(ThreadPool& pool);
+
+// A build without oneDNN links no_cpu/ instead of cpu/: it has no such trainer, and making it throws Error.
+bool has_cpu_trainer();
+std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool);
+
+}  // namespace subfleet

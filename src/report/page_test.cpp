@@ -1,0 +1,124 @@
+#include "report/page.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/markup_check.h"
+#include "report/text.h"
+
+namespace subfleet {
+namespace {
+
+RunSummary run_of(const std::string& name, uint64_t bytes_each_way, double step) {
+  RunSummary run;
+  run.name = name;
+  run.family = name;
+  run.keep = 0.5;
+  run.config = "[code]\nfamily = \"" + name + "\"\n";
+  for (uint32_t round = 1; round <= 8; ++round) {
+    run.rounds.push_back({.round = round,
+                          .bytes_down = bytes_each_way,
+                          .bytes_up = bytes_each_way,
+                          .train_loss = std::numeric_limits<double>::quiet_NaN(),
+                          .train_accuracy_median = step * round,
+                          .seconds = 1,
+                          .test_accuracy = step * round});
+  }
+  return run;
+}
+
+// none reaches 80 % in round 8 with 1.6 GB; gold in round 8 with 0.4 GB.
+std::array<RunSummary, 2> two_runs() {
+  return {run_of("none", 100'000'000, 0.1), run_of("gold", 25'000'000, 0.1)};
+}
+
+TEST(Report, ComparesTheBytesToReachTheSameAccuracy) {
+  const auto runs = two_runs();
+  const auto comparison = compare_runs(runs);
+  EXPECT_EQ(comparison.accuracy, 0.8);
+  EXPECT_EQ(comparison.rows[0].bytes_to_reach, 1'600'000'000U);
+  EXPECT_EQ(comparison.rows[1].bytes_to_reach, 400'000'000U);
+  EXPECT_EQ(comparison.rows[0].less, 1.0);
+  EXPECT_EQ(comparison.rows[1].less, 4.0);
+}
+
+TEST(Report, AnAccuracyThatIsNotReachedHasNoRatio) {
+  const std::array runs{run_of("none", 10, 0.1), run_of("gold", 5, 0.05)};
+  const auto comparison = compare_runs(runs, 0.7);
+  EXPECT_EQ(comparison.rows[0].bytes_to_reach, 140U);
+  EXPECT_FALSE(comparison.rows[1].bytes_to_reach || comparison.rows[1].less);
+  EXPECT_NE(report_table(runs, comparison).find("not reached"), std::string::npos);
+}
+
+TEST(Report, TableIsAlignedAndSaysWhatItMust) {
+  const auto runs = two_runs();
+  const std::string table = report_table(runs);
+  const size_t width = table.find('\n');
+  for (size_t start = 0; start < table.size(); start += width + 1)
+    EXPECT_EQ(table.find('\n', start), start + width);
+  for (const char* word :
+       {"bytes to reach 80 %", "less", "gold 0.5", "80.0 %", "200 MB", "400 MB", "1.60 GB", "4.00x"}) {
+    EXPECT_NE(table.find(word), std::string::npos) << word << "\n" << table;
+  }
+}
+
+TEST(Report, JsonHoldsTheTable) {
+  const auto runs = two_runs();
+  const auto json = nlohmann::json::parse(report_json(runs, compare_runs(runs)));
+  EXPECT_EQ(json["accuracy"], 0.8);
+  ASSERT_EQ(json["runs"].size(), 2U);
+  EXPECT_EQ(json["runs"][1]["run"], "gold");
+  EXPECT_EQ(json["runs"][1]["bytes_total"], 400'000'000);
+  EXPECT_EQ(json["runs"][1]["less"], 4.0);
+  EXPECT_EQ(json["runs"][1]["optimizer"], nullptr);
+}
+
+TEST(Report, PageIsWellFormedAndNeedsNothingElse) {
+  const auto runs = two_runs();
+  for (const auto& page : {report_page(runs), report_page(std::span(runs).first(1))}) {
+    EXPECT_EQ(markup_fault(page), "");
+    for (const char* reference : {"src=", "href=", "url(", "@import", "<script", "<link"}) {
+      EXPECT_EQ(page.find(reference), std::string::npos) << reference;
+    }
+  }
+  EXPECT_NE(report_page(runs).find("4.00× fewer bytes"), std::string::npos);
+}
+
+TEST(Report, PageEscapesWhatComesFromFiles) {
+  auto runs = two_runs();
+  const std::string evil = "<script>alert(\"1\")</script>&'\x1b\xff";
+  for (auto& run : runs) run.name = run.family = run.optimizer = run.config = evil;
+  for (const auto& page : {report_page(runs), report_page(std::span(runs).first(1))}) {
+    EXPECT_EQ(page.find("<script"), std::string::npos);
+    EXPECT_EQ(markup_fault(page), "");
+    EXPECT_EQ(printable(page), page);
+  }
+}
+
+TEST(Report, ARunWithoutRoundsIsShownAsSuch) {
+  std::array<RunSummary, 2> runs;
+  runs[0].name = "fresh";
+  runs[1] = run_of("gold", 10, 0.1);
+  const std::span<const RunSummary> both(runs);
+  for (const auto shown : {both, both.first(1)}) {
+    const std::string page = report_page(shown);
+    EXPECT_EQ(markup_fault(page), "");
+    EXPECT_NE(page.find("fresh has no rounds yet"), std::string::npos);
+    EXPECT_FALSE(report_table(shown).empty());
+  }
+}
+
+TEST(Report, CurvesOverBytesAddUpBothWays) {
+  const auto runs = two_runs();
+  const Chart chart = accuracy_over_bytes(runs);
+  EXPECT_EQ(chart.series[1].points.back().x, 4e8);
+  EXPECT_EQ(chart.series[1].points.front().x, 5e7);
+  EXPECT_FALSE(chart.log_x);
+  EXPECT_TRUE(accuracy_over_bytes(std::array{run_of("a", 1000, 0.1), run_of("b", 10, 0.1)}).log_x);
+}
+
+}  // namespace
+}  // namespace subfleet

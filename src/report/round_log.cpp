@@ -1,0 +1,104 @@
+#include "report/round_log.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/file.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+struct Malformed {
+  std::string why;
+};
+
+template <typename Count>
+Count count_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw Malformed{fmt::format("'{}' is missing", key)};
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > std::numeric_limits<Count>::max()) {
+    throw Malformed{fmt::format("'{}' is not a count", key)};
+  }
+  return found->get<Count>();
+}
+
+std::optional<double> number_if_there(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (!found->is_number()) throw Malformed{fmt::format("'{}' is not a number", key)};
+  return found->get<double>();
+}
+
+double number_at(const Json& object, const char* key) {
+  const auto number = number_if_there(object, key);
+  if (!number) throw Malformed{fmt::format("'{}' is missing", key)};
+  return *number;
+}
+
+RoundRecord parse_record(std::string_view line) {
+  const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) throw Malformed{"it is not a JSON object"};
+  return {.round = count_at<uint32_t>(object, "round"),
+          .bytes_down = count_at<uint64_t>(object, "bytes_down"),
+          .bytes_up = count_at<uint64_t>(object, "bytes_up"),
+          .train_loss = number_at(object, "train_loss"),
+          .train_accuracy_median = number_at(object, "train_accuracy_median"),
+          .seconds = number_at(object, "seconds"),
+          .diverged = object.contains("diverged") ? count_at<uint32_t>(object, "diverged") : 0,
+          .test_accuracy = number_if_there(object, "test_accuracy"),
+          .test_loss = number_if_there(object, "test_loss")};
+}
+
+}  // namespace
+
+std::string to_json_line(const RoundRecord& record) {
+  Json object = {{"round", record.round},
+                 {"bytes_down", record.bytes_down},
+                 {"bytes_up", record.bytes_up},
+                 {"train_loss", finite_or_null(record.train_loss)},
+                 {"train_accuracy_median", finite_or_null(record.train_accuracy_median)},
+                 {"seconds", finite_or_null(record.seconds)},
+                 {"diverged", record.diverged}};
+  if (record.test_accuracy) object["test_accuracy"] = finite_or_null(*record.test_accuracy);
+  if (record.test_loss) object["test_loss"] = finite_or_null(*record.test_loss);
+  return object.dump() + "\n";
+}
+
+std::vector<RoundRecord> parse_round_log(std::string_view text, std::string_view name) {
+  std::vector<RoundRecord> records;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = text.find('\n');
+    const bool whole = end != std::string_view::npos;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(whole ? end + 1 : text.size());
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    try {
+      const RoundRecord record = parse_record(line);
+      while (!records.empty() && records.back().round >= record.round) records.pop_back();
+      records.push_back(record);
+    } catch (const Malformed& malformed) {
+      if (!whole) break;
+      throw bad_request(
+          fmt::format("{}:{}", name, number),
+          fmt::format("{}; a line is a record of one round such as {{\"round\":1,\"bytes_down\":...}}",
+                      malformed.why));
+    }
+  }
+  return records;
+}
+
+std::vector<RoundRecord> read_round_log(const std::filesystem::path& path) {
+  return parse_round_log(read_file(path), path.string());
+}
+
+}  // namespace subfleet

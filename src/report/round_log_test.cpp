@@ -1,0 +1,113 @@
+#include "report/round_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+RoundRecord record_of(uint32_t round) {
+  return {.round = round,
+          .bytes_down = 924'519'400,
+          .bytes_up = 9'007'199'254'740'993,  // does not fit a double
+          .train_loss = 0.1 + 0.2,
+          .train_accuracy_median = 1.0 / 3,
+          .seconds = 1e-7,
+          .diverged = 2,
+          .test_accuracy = std::nullopt,
+          .test_loss = std::nullopt};
+}
+
+std::string error_of(std::string_view text) {
+  try {
+    parse_round_log(text, "log");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kRequest);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RoundLog, RecordsReadBackToTheSameBits) {
+  RoundRecord evaluated = record_of(8);
+  evaluated.test_accuracy = std::nextafter(0.85, 1.0);
+  evaluated.test_loss = 5e-324;
+  const auto read = parse_round_log(to_json_line(record_of(7)) + to_json_line(evaluated), "log");
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].round, 7U);
+  EXPECT_EQ(read[0].bytes_down, 924'519'400U);
+  EXPECT_EQ(read[0].bytes_up, 9'007'199'254'740'993U);
+  EXPECT_EQ(read[0].train_loss, 0.1 + 0.2);
+  EXPECT_EQ(read[0].train_accuracy_median, 1.0 / 3);
+  EXPECT_EQ(read[0].seconds, 1e-7);
+  EXPECT_EQ(read[0].diverged, 2U);
+  EXPECT_FALSE(read[0].test_accuracy || read[0].test_loss);
+  EXPECT_EQ(read[1].test_accuracy, std::nextafter(0.85, 1.0));
+  EXPECT_EQ(read[1].test_loss, 5e-324);
+}
+
+TEST(RoundLog, ALineHasTheDocumentedKeysInOrder) {
+  RoundRecord record{.round = 1,
+                     .bytes_down = 2,
+                     .bytes_up = 3,
+                     .train_loss = 0.5,
+                     .diverged = 0,
+                     .test_accuracy = 0.25,
+                     .test_loss = 2.5};
+  EXPECT_EQ(to_json_line(record),
+            "{\"round\":1,\"bytes_down\":2,\"bytes_up\":3,\"train_loss\":0.5,\"train_accuracy_median\":0.0,"
+            "\"seconds\":0.0,\"diverged\":0,\"test_accuracy\":0.25,\"test_loss\":2.5}\n");
+}
+
+TEST(RoundLog, NonFiniteNumbersAreNull) {
+  RoundRecord record = record_of(1);
+  record.train_loss = std::numeric_limits<double>::infinity();
+  record.test_accuracy = kNan;
+  const std::string line = to_json_line(record);
+  EXPECT_NE(line.find("\"train_loss\":null"), std::string::npos) << line;
+  const auto read = parse_round_log(line, "log");
+  EXPECT_TRUE(std::isnan(read.at(0).train_loss));
+  ASSERT_TRUE(read[0].test_accuracy);
+  EXPECT_TRUE(std::isnan(*read[0].test_accuracy));
+}
+
+TEST(RoundLog, AHalfLastLineIsIgnoredWhereverItIsCut) {
+  const std::string whole = to_json_line(record_of(1)), last = to_json_line(record_of(2));
+  for (size_t length = 0; length + 2 < last.size(); ++length) {
+    EXPECT_EQ(parse_round_log(whole + last.substr(0, length), "log").size(), 1U) << last.substr(0, length);
+  }
+}
+
+TEST(RoundLog, AnyOtherMalformedLineIsAnErrorThatNamesIt) {
+  const std::string whole = to_json_line(record_of(1));
+  EXPECT_EQ(error_of(whole + "{\"round\":2,\n" + to_json_line(record_of(3))).substr(0, 6), "log:2:");
+  EXPECT_EQ(error_of(whole + whole.substr(0, 20) + "\n").substr(0, 6), "log:2:");
+  EXPECT_EQ(error_of("[1,2]\n").substr(0, 6), "log:1:");
+}
+
+TEST(RoundLog, AMissingOrWrongFieldIsNamed) {
+  EXPECT_NE(error_of("{\"bytes_down\":1}\n").find("'round' is missing"), std::string::npos);
+  EXPECT_NE(error_of("{\"round\":-1}\n").find("'round' is not a count"), std::string::npos);
+  EXPECT_NE(error_of("{\"round\":4294967296}\n").find("'round' is not a count"), std::string::npos);
+  std::string line = to_json_line(record_of(1));
+  line.replace(line.find("1e-07"), 5, "\"fast\"");
+  EXPECT_NE(error_of(line).find("'seconds' is not a number"), std::string::npos);
+}
+
+TEST(RoundLog, AResumedRunReplacesTheRoundsItRepeats) {
+  std::string log;
+  for (const uint32_t round : {1U, 2U, 3U, 4U, 3U, 4U}) log += to_json_line(record_of(round));
+  log += to_json_line(record_of(5));
+  const auto read = parse_round_log(log, "log");
+  ASSERT_EQ(read.size(), 5U);
+  for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(read[i].round, i + 1);
+}
+
+}  // namespace
+}  // namespace subfleet

@@ -1,0 +1,153 @@
+#include "report/run_folder.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+
+#include "base/file.h"
+#include "report/text.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+void read_settings(RunSummary& run, const fs::path& path) {
+  try {
+    const toml::table table = toml::parse(run.config);
+    const auto text = [&](const char* key) { return printable(table.at_path(key).value_or(std::string())); };
+    run.model = text("model.name");
+    run.family = text("code.family");
+    run.optimizer = text("server.optimizer");
+    run.keep = table.at_path("code.keep").value<double>();
+    run.server_lr = table.at_path("server.lr").value<double>();
+    run.clients = table.at_path("round.clients").value<int64_t>();
+    run.seed = table.at_path("run.seed").value<int64_t>();
+  } catch (const toml::parse_error& error) {
+    throw bad_request(fmt::format("{}:{}", path.string(), error.source().begin.line), error.description());
+  }
+}
+
+// The folder with no "." or trailing slash, and links followed, so that two spellings of it are equal.
+fs::path true_path(const fs::path& folder) {
+  std::error_code code;
+  const fs::path path = fs::canonical(folder, code);
+  if (code || !fs::is_directory(path, code)) {
+    throw bad_request(folder.string(),
+                      "there is no such folder; give the folder that 'subfleet train --out' made");
+  }
+  return path;
+}
+
+// The last `parts` parts of a path.
+std::string path_end(const fs::path& path, size_t parts) {
+  fs::path end;
+  fs::path rest = path;
+  for (size_t i = 0; i < parts && rest.has_relative_path(); ++i) {
+    end = end.empty() ? rest.filename() : rest.filename() / end;
+    rest = rest.parent_path();
+  }
+  return printable(end.string());
+}
+
+bool evaluated(const RoundRecord& record) {
+  return record.test_accuracy && std::isfinite(*record.test_accuracy);
+}
+
+}  // namespace
+
+RunSummary load_run(const fs::path& folder) {
+  const fs::path path = true_path(folder);
+  const fs::path log = path / "rounds.jsonl", config = path / "config.toml";
+  const bool has_log = fs::exists(log), has_config = fs::exists(config);
+  if (!has_log && !has_config) {
+    throw bad_request(folder.string(), "not a run folder: it holds neither rounds.jsonl nor config.toml");
+  }
+  RunSummary run;
+  run.name = path_end(path, 1);
+  if (has_log) run.rounds = read_round_log(log);
+  if (has_config) {
+    run.config = read_file(config);
+    read_settings(run, config);
+  }
+  return run;
+}
+
+std::vector<RunSummary> load_runs(std::span<const fs::path> folders) {
+  std::vector<RunSummary> runs;
+  std::vector<fs::path> paths;
+  for (const auto& folder : folders) {
+    const fs::path path = true_path(folder);
+    if (std::ranges::find(paths, path) != paths.end()) {
+      throw bad_request(folder.string(), "the folder is given twice; give every run once");
+    }
+    paths.push_back(path);
+    runs.push_back(load_run(folder));
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto shared = [&](size_t parts) {
+      for (size_t other = 0; other < paths.size(); ++other) {
+        if (other != i && path_end(paths[other], parts) == path_end(paths[i], parts)) return true;
+      }
+      return false;
+    };
+    const auto depth = static_cast<size_t>(std::ranges::distance(paths[i]));
+    size_t parts = 1;
+    while (parts < depth && shared(parts)) ++parts;
+    runs[i].name = path_end(paths[i], parts);
+  }
+  return runs;
+}
+
+std::optional<double> final_accuracy(const RunSummary& run) {
+  const auto last = std::find_if(run.rounds.rbegin(), run.rounds.rend(), evaluated);
+  return last == run.rounds.rend() ? std::nullopt : last->test_accuracy;
+}
+
+std::optional<double> best_accuracy(const RunSummary& run) {
+  std::optional<double> best;
+  for (const auto& record : run.rounds) {
+    if (evaluated(record) && (!best || *record.test_accuracy > *best)) best = record.test_accuracy;
+  }
+  return best;
+}
+
+uint64_t bytes_down(const RunSummary& run) {
+  uint64_t sum = 0;
+  for (const auto& record : run.rounds) sum += record.bytes_down;
+  return sum;
+}
+
+uint64_t bytes_up(const RunSummary& run) {
+  uint64_t sum = 0;
+  for (const auto& record : run.rounds) sum += record.bytes_up;
+  return sum;
+}
+
+uint64_t bytes_total(const RunSummary& run) { return bytes_down(run) + bytes_up(run); }
+
+std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy) {
+  uint64_t sum = 0;
+  for (const auto& record : run.rounds) {
+    sum += record.bytes_down + record.bytes_up;
+    if (evaluated(record) && *record.test_accuracy >= accuracy) return sum;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> common_accuracy(std::span<const RunSummary> runs) {
+  std::optional<double> common;
+  for (const auto& run : runs) {
+    const auto best = best_accuracy(run);
+    if (best && (!common || *best < *common)) common = best;
+  }
+  if (!common || *common < 0.01) return common;
+  constexpr double kRounding = 1e-9;  // 0.29 * 100 is a little less than 29
+  return std::min(*common, std::floor(*common * 100 + kRounding) / 100);
+}
+
+}  // namespace subfleet

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "report/round_log.h"
+#include "subfleet/run.h"
+
+namespace subfleet {
+
+// The folder of a run that is being trained: config.toml, rounds.jsonl, checkpoint.safetensors and, at the
+// end, model.safetensors and report.html. Locked while this object lives, so that two processes never write
+// to one run. However the process ends, the folder can be resumed from its last checkpoint.
+class RunWriter {
+ public:
+  // Begins a run in a new or empty folder; throws Error if it holds one already.
+  static RunWriter begin(const std::filesystem::path& folder, const Config& config, const Run& run);
+
+  // Takes up the run of a folder; throws Error if it holds none. restore() comes next.
+  static RunWriter reopen(const std::filesystem::path& folder);
+
+  ~RunWriter();
+  RunWriter(RunWriter&& other) noexcept;
+  RunWriter& operator=(RunWriter&&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  Config config() const;  // as saved
+
+  // Puts the run, made from config(), into the state of the last checkpoint and cuts the log back to it.
+  // Returns the bytes exchanged so far. Saves `config`, which may differ from config() in what a run can
+  // change.
+  uint64_t restore(const Config& config, Run& run);
+
+  void append(const RoundRecord& record);
+  void checkpoint(const Run& run);
+
+  // model.safetensors, report.html and a last checkpoint.
+  void finish(const Run& run);
+
+ private:
+  explicit RunWriter(std::filesystem::path folder);
+  std::filesystem::path file(const char* name) const { return folder_ / name; }
+
+  std::filesystem::path folder_;
+  int lock_ = -1;
+  int log_ = -1;
+};
+
+}  // namespace subfleet

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/run_folder.h"
+
+namespace subfleet {
+
+// Runs side by side: what each needed to reach the same accuracy.
+struct Comparison {
+  struct Row {
+    std::optional<uint64_t> bytes_to_reach;  // none: not reached
+    std::optional<double> less;              // how many times fewer bytes than the first run
+  };
+  std::optional<double> accuracy;  // what is to be reached; none if no run was evaluated
+  std::vector<Row> rows;           // one a run
+};
+
+// Without an accuracy: the one that all evaluated runs reach.
+Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> accuracy = std::nullopt);
+
+// "gold 0.5", "none", "-".
+std::string code_name(const RunSummary& run);
+
+// "84 %" or "84.5 %": an accuracy that was asked for.
+std::string round_percent(double fraction);
+
+// The comparison as an aligned text table, and as a JSON object {"accuracy": ..., "runs": [...]}.
+std::string report_table(std::span<const RunSummary> runs, const Comparison& comparison);
+std::string report_table(std::span<const RunSummary> runs);
+std::string report_json(std::span<const RunSummary> runs, const Comparison& comparison);
+
+}  // namespace subfleet

@@ -1,0 +1,48 @@
+#include "report/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace subfleet {
+namespace {
+
+std::string_view setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view{} : std::string_view(value);
+}
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first one that is set decides
+    const auto value = setting(name);
+    if (value.empty()) continue;
+    for (const std::string_view spelling : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (value.find(spelling) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+size_t terminal_width(std::FILE* out) {
+  constexpr size_t kUnknown = 80, kLeast = 20;
+  winsize size{};
+  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUnknown;
+  return std::max<size_t>(size.ws_col, kLeast);
+}
+
+Terminal look_at_terminal(std::FILE* out) {
+  const bool interactive =
+      ::isatty(::fileno(out)) == 1 && setting("TERM") != "dumb" && !setting("TERM").empty();
+  return {.interactive = interactive,
+          .unicode = locale_is_utf8(),
+          .colour = interactive && setting("NO_COLOR").empty(),
+          .width = terminal_width(out)};
+}
+
+}  // namespace subfleet

@@ -1,0 +1,102 @@
+#include "subfleet/config.h"
+
+#include <gtest/gtest.h>
+
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+std::string complaint(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Config, DefaultsAreThePapers) {
+  Config config;
+  validate(config);
+  EXPECT_EQ(config.clients, 35);
+  EXPECT_EQ(config.local.batch, 10);
+  EXPECT_EQ(config.local.epochs, 1);
+  EXPECT_FLOAT_EQ(config.local.client_lr, 0.035f);
+  EXPECT_EQ(config.code.keep, 0.5);
+  EXPECT_EQ(config.run.rounds, 500);
+  EXPECT_EQ(config.server.beta1, 0.9);
+  EXPECT_EQ(config.server.beta2, 0.99);
+  EXPECT_EQ(config.server.tau, 1e-3);
+}
+
+TEST(Config, WhatIsPrintedReadsBackTheSame) {
+  Config config;
+  set(config, "model.name", "emnist-mlp");
+  set(config, "data.path", "a \"quoted\" \\ folder");
+  set(config, "round.client_lr", "0.1");
+  set(config, "server.lr", "1e-7");
+  set(config, "round.shuffle", "false");
+  set(config, "run.seed", "1234567890123456789");
+  const std::string text = to_toml(config);
+  EXPECT_EQ(to_toml(parse_config(text, "test")), text);
+  EXPECT_EQ(parse_config(text, "test").run.seed, 1234567890123456789u);
+  EXPECT_EQ(parse_config(text, "test").local.client_lr, 0.1f);
+}
+
+TEST(Config, EverySettingCanBeSetToWhatItPrints) {
+  Config config;
+  for (const Setting& s : settings(config)) {
+    EXPECT_FALSE(s.help.empty()) << s.name;
+    set(config, s.name, s.value);
+  }
+  EXPECT_EQ(to_toml(config), to_toml(Config{}));
+}
+
+TEST(Config, MistakesAreOneLineThatNamesWhatWouldBeRight) {
+  Config config;
+  EXPECT_EQ(complaint([&] { set(config, "round.client", "3"); }).substr(0, 58),
+            "setting: unknown 'round.client'; nearest: round.clients (k");
+  EXPECT_EQ(complaint([&] { set(config, "round.clients", "many"); }), "round.clients: must be a whole number");
+  EXPECT_EQ(complaint([&] { set(config, "round.clients", "0"); }), "round.clients: 0 is not between 1 and 4000000000");
+  EXPECT_EQ(complaint([&] { set(config, "code.keep", "1.5"); }), "code.keep: 1.5 is not between 0 and 1");
+  EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }), "server.lr: nan is not between 0 and 1000000");
+  EXPECT_EQ(complaint([&] { set(config, "round.shuffle", "1"); }), "round.shuffle: must be true or false");
+  EXPECT_EQ(complaint([&] { set(config, "code.family", "3"); }), "code.family: must be a text");
+  EXPECT_EQ(complaint([] { parse_config("[round]\nclients = = 3", "f.toml"); }).substr(0, 15), "f.toml: line 2:");
+  EXPECT_EQ(complaint([] { parse_config("[round]\nclient = 3", "f.toml"); }).substr(0, 40),
+            "f.toml: setting: unknown 'round.client';");
+}
+
+TEST(Config, ValidateChecksWhatOnlyShowsTogether) {
+  const auto with = [](const char* name, const char* value) {
+    Config config;
+    set(config, name, value);
+    return complaint([&] { validate(config); });
+  };
+  EXPECT_EQ(with("model.name", "emnist-mlp"), "none");
+  EXPECT_NE(with("model.name", "emnist"), "none");
+  EXPECT_NE(with("code.family", "golden"), "none");
+  EXPECT_NE(with("code.keep", "0.3"), "none");  // gold keeps half
+  EXPECT_NE(with("server.optimizer", "sgd"), "none");
+  EXPECT_NE(with("server.unheld", "drop"), "none");
+}
+
+TEST(Config, TheServersRateDefaultsToTheOptimizers) {
+  Config config;
+  set(config, "server.optimizer", "fedavg");
+  validate(config);
+  EXPECT_EQ(config.server.lr, 1.0);
+}
+
+TEST(Config, OnlyLengthAndMeasurementMayChangeInARunThatHasBegun) {
+  Config a, b;
+  set(b, "run.rounds", "7");
+  set(b, "run.eval_every", "3");
+  EXPECT_EQ(first_fixed_difference(a, b), std::nullopt);
+  set(b, "server.lr", "0.5");
+  EXPECT_EQ(first_fixed_difference(a, b), "server.lr");
+}
+
+}  // namespace
+}  // namespace subfleet

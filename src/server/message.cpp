@@ -1,0 +1,162 @@
+#include "server/message.h"
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "subfleet/codes.h"
+#include "subfleet/error.h"
+#include "subfleet/run.h"
+
+namespace subfleet {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "messages are little-endian");
+
+constexpr uint32_t kJobMagic = 0x314A4653;     // "SFJ1"
+constexpr uint32_t kUpdateMagic = 0x31554653;  // "SFU1"
+
+// The three ways to walk over a message: count its bytes, write them, read them. Each has the same call operator, so
+// that a message's layout is written down once.
+struct Counter {
+  size_t bytes = 0;
+  template <typename T>
+  void operator()(const T&) {
+    bytes += sizeof(T);
+  }
+  void operator()(const std::string& text) { bytes += sizeof(uint32_t) + text.size(); }
+  void operator()(const std::vector<float>& values) { bytes += sizeof(uint64_t) + values.size() * sizeof(float); }
+};
+
+struct Writer {
+  std::vector<std::byte> bytes;
+  void raw(const void* data, size_t size) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    bytes.insert(bytes.end(), begin, begin + size);
+  }
+  template <typename T>
+  void operator()(const T& value) {
+    static_assert(std::is_arithmetic_v<T>);
+    raw(&value, sizeof value);
+  }
+  void operator()(const std::string& text) {
+    (*this)(static_cast<uint32_t>(text.size()));
+    raw(text.data(), text.size());
+  }
+  void operator()(const std::vector<float>& values) {
+    (*this)(uint64_t{values.size()});
+    raw(values.data(), values.size() * sizeof(float));
+  }
+};
+
+struct Reader {
+  std::span<const std::byte> bytes;
+  const std::byte* take(uint64_t size) {
+    if (size > bytes.size()) throw bad_request("message", "truncated");
+    const std::byte* data = bytes.data();
+    bytes = bytes.subspan(size);
+    return data;
+  }
+  template <typename T>
+  void operator()(T& value) {
+    static_assert(std::is_arithmetic_v<T>);
+    if constexpr (std::is_same_v<T, bool>) {
+      value = *take(1) != std::byte{0};
+    } else {
+      std::memcpy(&value, take(sizeof value), sizeof value);
+    }
+  }
+  void operator()(std::string& text) {
+    uint32_t size = 0;
+    (*this)(size);
+    text.assign(reinterpret_cast<const char*>(take(size)), size);
+  }
+  void operator()(std::vector<float>& values) {
+    uint64_t count = 0;
+    (*this)(count);
+    if (count > bytes.size() / sizeof(float)) throw bad_request("message", "truncated");
+    values.resize(count);
+    if (count > 0) std::memcpy(values.data(), take(count * sizeof(float)), count * sizeof(float));
+  }
+};
+
+// The layouts. `m` is const for Counter and Writer.
+template <typename Walk>
+void walk(Walk& field, auto& m)
+  requires std::is_same_v<std::remove_cvref_t<decltype(m)>, JobMessage>
+{
+  field(m.model);
+  field(m.code.family);
+  field(m.code.keep);
+  field(m.seed);
+  field(m.round);
+  field(m.rows);
+  field(m.row);
+  field(m.client);
+  field(m.local.epochs);
+  field(m.local.batch);
+  field(m.local.client_lr);
+  field(m.local.shuffle);
+  field(m.weights);
+}
+
+template <typename Walk>
+void walk(Walk& field, auto& m)
+  requires std::is_same_v<std::remove_cvref_t<decltype(m)>, UpdateMessage>
+{
+  field(m.round);
+  field(m.row);
+  field(m.report.examples);
+  field(m.report.loss);
+  field(m.report.accuracy);
+  field(m.report.diverged);
+  field(m.update);
+}
+
+template <typename Message>
+std::vector<std::byte> encode_with(uint32_t magic, const Message& message) {
+  Writer writer;
+  writer(magic);
+  walk(writer, message);
+  return std::move(writer.bytes);
+}
+
+template <typename Message>
+Message decode_with(uint32_t magic, std::span<const std::byte> bytes) {
+  Reader reader{bytes};
+  uint32_t found = 0;
+  reader(found);
+  if (found != magic) throw bad_request("message", "not one of Subfleet's, or of another kind");
+  Message message;
+  walk(reader, message);
+  if (!reader.bytes.empty()) throw bad_request("message", "has bytes behind its end");
+  return message;
+}
+
+template <typename Message>
+size_t size_with(const Message& header, size_t weights) {
+  Counter counter;
+  counter(kJobMagic);
+  walk(counter, header);
+  return counter.bytes + weights * sizeof(float);
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const JobMessage& message) { return encode_with(kJobMagic, message); }
+std::vector<std::byte> encode(const UpdateMessage& message) { return encode_with(kUpdateMagic, message); }
+
+JobMessage decode_job(std::span<const std::byte> bytes) { return decode_with<JobMessage>(kJobMagic, bytes); }
+UpdateMessage decode_update(std::span<const std::byte> bytes) {
+  return decode_with<UpdateMessage>(kUpdateMagic, bytes);
+}
+
+size_t encoded_size(const JobMessage& header, size_t weights) { return size_with(header, weights); }
+size_t encoded_size(const UpdateMessage& header, size_t weights) { return size_with(header, weights); }
+
+SubModel named_submodel(const JobMessage& m) {
+  if (m.row >= m.rows) throw bad_request("message", "names a row that its book does not have");
+  return std::move(draw_submodels(find_model(m.model), m.code, m.seed, m.round, m.rows)[m.row]);
+}
+
+}  // namespace subfleet

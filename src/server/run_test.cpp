@@ -1,0 +1,230 @@
+#include "subfleet/run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "nn/reference/network.h"
+#include "server/checkpoint.h"
+#include "subfleet/codes.h"
+#include "subfleet/error.h"
+#include "subfleet/thread_pool.h"
+#include "temporary_folder.h"
+#include "tiny_federation.h"
+
+namespace subfleet {
+namespace {
+
+constexpr uint32_t kClients = 6;
+
+// A fleet over TinyFederation; every example is for training.
+class TinyFleet final : public Fleet {
+ public:
+  explicit TinyFleet(ThreadPool& pool, std::string_view device = "reference")
+      : data_(kClients), trainer_(make_trainer(device, pool)) {}
+  uint32_t clients() const override { return data_.clients(); }
+  uint32_t classes() const override { return data_.classes(); }
+  Shape input() const override { return data_.input(); }
+  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs, const LocalTraining& how,
+                               PartialSum& sum) override {
+    return trainer_->train(
+        weights, jobs, [this](uint32_t client) { return data_.load(client); }, how, sum);
+  }
+  Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override {
+    return trainer_->evaluate(model, weights, data_.load(0));
+  }
+  const TinyFederation& data() const { return data_; }
+
+ private:
+  TinyFederation data_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+Config tiny_config() {
+  Config config;
+  config.model = "emnist-mlp";
+  config.clients = 4;
+  config.run.seed = 3;
+  return config;
+}
+
+std::vector<float> weights_after(const Config& config, uint32_t rounds, size_t threads, std::string_view device) {
+  ThreadPool pool(threads);
+  TinyFleet fleet(pool, device);
+  subfleet::Run run(config, fleet, pool);
+  for (uint32_t i = 0; i < rounds; ++i) run.step();
+  return {run.weights().begin(), run.weights().end()};
+}
+
+TEST(Run, WithoutDropoutARoundIsPlainFedAvg) {
+  Config config = tiny_config();
+  config.code.family = "none";
+  config.server = {.optimizer = "fedavg", .lr = 1.0};
+  config.local.shuffle = false;
+
+  // Plain FedAvg: every sampled client trains the whole model; the new weights are the mean by examples.
+  const ModelSpec model = find_model(config.model);
+  const std::vector<float> start = initial_weights(model, config.run.seed);
+  const TinyFederation data(kClients);
+  std::vector<double> mean(start.size(), 0.0);
+  double examples = 0;
+  for (const uint32_t client : sample_clients(config.run.seed, 1, config.clients, kClients)) {
+    const Examples mine = data.load(client);
+    std::vector<float> weights = start;
+    const auto network = reference::make_network(model);
+    for (size_t first = 0; first < mine.count(); first += config.local.batch) {
+      const size_t count = std::min<size_t>(config.local.batch, mine.count() - first);
+      const Batch batch{.inputs = std::span(mine.inputs).subspan(first * mine.features, count * mine.features),
+                        .labels = std::span(mine.labels).subspan(first, count)};
+      network->train_step(weights, batch, config.local.client_lr);
+    }
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += weights[i] * static_cast<double>(mine.count());
+    examples += static_cast<double>(mine.count());
+  }
+
+  const std::vector<float> got = weights_after(config, 1, 1, "reference");
+  size_t moved = 0;
+  for (size_t i = 0; i < mean.size(); ++i) {
+    EXPECT_NEAR(got[i], mean[i] / examples, 1e-8);
+    moved += got[i] != start[i] ? 1 : 0;
+  }
+  EXPECT_GT(moved, mean.size() / 2);
+}
+
+TEST(Run, TheNumberOfThreadsDoesNotChangeABit) {
+  for (const std::string& device : trainer_names()) {
+    const std::vector<float> one = weights_after(tiny_config(), 3, 1, device);
+    EXPECT_EQ(one, weights_after(tiny_config(), 3, 2, device)) << device;
+    EXPECT_EQ(one, weights_after(tiny_config(), 3, 3, device)) << device;
+  }
+}
+
+TEST(Run, EveryFamilyAndOptimizerTrains) {
+  for (const CodeFamily* family : code_families()) {
+    for (const std::string& optimizer : server_optimizer_names()) {
+      Config config = tiny_config();
+      config.code.family = family->name();
+      config.server.optimizer = optimizer;
+      try {
+        validate(config);
+      } catch (const Error&) {
+        continue;  // a family that has no words for 128 units
+      }
+      EXPECT_NE(weights_after(config, 1, 2, "cpu"), initial_weights(find_model(config.model), config.run.seed))
+          << family->name() << " " << optimizer;
+    }
+  }
+}
+
+TEST(Run, AWeightNobodyHeldIsUntouchedAndAHeldOneMoves) {
+  Config config = tiny_config();
+  config.code.family = "same";  // half of dense2 is held by nobody
+  const std::vector<float> start = initial_weights(find_model(config.model), config.run.seed);
+  const std::vector<float> after = weights_after(config, 1, 1, "reference");
+  const auto submodels = draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
+  std::vector<bool> held(start.size(), false);
+  submodels[0].for_each_run([&](size_t full, size_t, size_t count) {
+    std::fill_n(held.begin() + static_cast<ptrdiff_t>(full), count, true);
+  });
+  size_t moved = 0, held_count = 0;
+  for (size_t i = 0; i < start.size(); ++i) {
+    if (!held[i]) {
+      EXPECT_EQ(after[i], start[i]) << i;
+    }
+    held_count += held[i] ? 1 : 0;
+    moved += after[i] != start[i] ? 1 : 0;
+  }
+  EXPECT_GT(moved, held_count / 2);
+  EXPECT_LT(held_count, start.size());
+}
+
+TEST(Run, AZeroUpdateChangesNoBit) {
+  Config config = tiny_config();
+  config.local.client_lr = 0;
+  for (const std::string& optimizer : server_optimizer_names()) {
+    config.server.optimizer = optimizer;
+    EXPECT_EQ(weights_after(config, 2, 1, "cpu"), initial_weights(find_model(config.model), config.run.seed))
+        << optimizer;
+  }
+}
+
+TEST(Run, GoingOnFromACheckpointGivesTheSameBits) {
+  const TemporaryFolder folder;
+  ThreadPool pool(2);
+  TinyFleet fleet(pool, "cpu");
+  subfleet::Run first(tiny_config(), fleet, pool);
+  first.step();
+  first.step();
+  save_checkpoint(folder / "c", first);
+
+  subfleet::Run second(tiny_config(), fleet, pool);
+  load_checkpoint(folder / "c", second);
+  EXPECT_EQ(second.round(), 2);
+  second.step();
+  const std::vector<float> resumed(second.weights().begin(), second.weights().end());
+  EXPECT_EQ(resumed, weights_after(tiny_config(), 3, 1, "cpu"));
+}
+
+TEST(Run, ACheckpointOfAnotherOptimizerIsRefused) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  TinyFleet fleet(pool);
+  Config config = tiny_config();
+  config.server.optimizer = "fedavg";
+  const subfleet::Run avg(config, fleet, pool);
+  save_checkpoint(folder / "c", avg);
+  subfleet::Run adam(tiny_config(), fleet, pool);
+  EXPECT_THROW(load_checkpoint(folder / "c", adam), Error);
+}
+
+TEST(Run, BytesAreFourAParameterEachWayAndAShortHeader) {
+  ThreadPool pool(1);
+  TinyFleet fleet(pool);
+  const Config config = tiny_config();
+  subfleet::Run run(config, fleet, pool);
+  const RoundReport report = run.step();
+  const auto submodels = draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
+  const uint64_t payload = 4 * config.clients * submodels[0].size();
+  EXPECT_GT(report.bytes_down, payload);
+  EXPECT_GT(report.bytes_up, payload);
+  EXPECT_LT(report.bytes_down, payload + config.clients * 128);
+  EXPECT_LT(report.bytes_up, payload + config.clients * 128);
+}
+
+TEST(Run, WhenEveryClientDivergesTheRunSaysSo) {
+  ThreadPool pool(1);
+  TinyFleet fleet(pool);
+  Config config = tiny_config();
+  config.local.client_lr = 1e6f;
+  subfleet::Run run(config, fleet, pool);
+  EXPECT_THROW(run.step(), Error);
+}
+
+TEST(Run, MoreClientsThanThereAreIsABadRequest) {
+  ThreadPool pool(1);
+  TinyFleet fleet(pool);
+  Config config = tiny_config();
+  config.clients = kClients + 1;
+  EXPECT_THROW(subfleet::Run(config, fleet, pool), Error);
+}
+
+TEST(SampleClients, AreDifferentAndEquallyLikely) {
+  constexpr uint32_t kTotal = 20, kCount = 5, kRounds = 8000;
+  std::vector<int> taken(kTotal, 0), first(kTotal, 0);
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    const auto clients = sample_clients(1, round, kCount, kTotal);
+    EXPECT_EQ(std::set(clients.begin(), clients.end()).size(), kCount);
+    for (const uint32_t client : clients) ++taken[client];
+    ++first[clients[0]];
+  }
+  for (uint32_t client = 0; client < kTotal; ++client) {
+    EXPECT_NEAR(taken[client], kRounds * kCount / kTotal, 170);  // four standard deviations
+    EXPECT_NEAR(first[client], kRounds / kTotal, 85);
+  }
+  EXPECT_EQ(sample_clients(1, 1, 3, 3).size(), 3);
+}
+
+}  // namespace
+}  // namespace subfleet

@@ -1,0 +1,125 @@
+#include "subfleet/server_optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+
+#include "subfleet/error.h"
+#include "subfleet/thread_pool.h"
+
+namespace subfleet {
+namespace {
+
+// Two units with a weight and a bias each; unit 0 and unit 1 can be held apart.
+const ModelSpec kTwoUnits{"two", {1, 1, 1}, {{.type = "dense", .name = "d", .units = 2, .droppable = true}}};
+
+// A round in which one client moved every weight of the given units by `update`.
+PartialSum round_of(const std::vector<uint32_t>& units, float update) {
+  const std::vector<std::vector<uint32_t>> kept{units};
+  const SubModel held(kTwoUnits, kept);
+  PartialSum sum(parameter_count(kTwoUnits));
+  const std::vector<float> start(held.size(), 0.0f), trained(held.size(), update);
+  EXPECT_TRUE(sum.add(held, start, trained, 3));
+  return sum;
+}
+
+// Four rounds: unit 0 sees 1, -0.5, nothing, 0.25; unit 1 sees the same without the gap (0 in round 3).
+std::vector<std::vector<float>> weights_after_each_round(const OptimizerOptions& options) {
+  ThreadPool pool(1);
+  const auto optimizer = make_server_optimizer(options, parameter_count(kTwoUnits));
+  std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
+  std::vector<std::vector<float>> after;
+  for (const std::optional<float> update : {std::optional(1.0f), std::optional(-0.5f), std::optional<float>(), std::optional(0.25f)}) {
+    optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), pool);
+    after.push_back(weights);
+  }
+  return after;
+}
+
+void expect_weights(const OptimizerOptions& options, size_t unit, const std::vector<double>& expected) {
+  const auto after = weights_after_each_round(options);
+  for (size_t round = 0; round < expected.size(); ++round) {
+    EXPECT_NEAR(after[round][unit], expected[round], 2e-6) << options.optimizer << " round " << round + 1;
+    EXPECT_EQ(after[round][unit], after[round][2 + unit]) << "the bias moves like the weight";
+  }
+}
+
+OptimizerOptions options(const std::string& name, const std::string& unheld = "freeze") {
+  return {.optimizer = name, .lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .tau = 1e-3, .unheld = unheld};
+}
+
+// w += 0.1 * mean.
+TEST(ServerOptimizer, FedAvgByHand) {
+  expect_weights(options("fedavg"), 0, {0.1, 0.05, 0.05, 0.075});
+  expect_weights(options("fedavg"), 1, {0.1, 0.05, 0.05, 0.075});
+}
+
+// Held: m = .1, .04, -, .061; v = 1e-4, 1.15e-4, -, 1.5106e-4; w grows by .1 m / (sqrt(v) + .001).
+TEST(ServerOptimizer, FedAdamByHand) {
+  expect_weights(options("fedadam"), 0, {0.9090909, 1.2502771, 1.2502771, 1.7092464});
+  expect_weights(options("fedadam"), 1, {0.9090909, 1.2502771, 1.5438911, 1.9662834});
+  expect_weights(options("fedadam", "decay"), 0, {0.9090909, 1.2502771, 1.5438911, 1.9662834});
+}
+
+// v = .01, .0116, -, .015321.
+TEST(ServerOptimizer, FedAdagradByHand) {
+  expect_weights(options("fedadagrad"), 0, {0.0990099, 0.1358073, 0.1358073, 0.1846941});
+  expect_weights(options("fedadagrad"), 1, {0.0990099, 0.1358073, 0.1672317, 0.2119905});
+  expect_weights(options("fedadagrad", "decay"), 0, {0.0990099, 0.1358073, 0.1672317, 0.2119905});
+}
+
+// v = 1e-4, 1.16e-4, -, 1.5321e-4: it grows while below m^2.
+TEST(ServerOptimizer, FedYogiByHand) {
+  expect_weights(options("fedyogi"), 0, {0.9090909, 1.2489285, 1.2489285, 1.7049077});
+  expect_weights(options("fedyogi"), 1, {0.9090909, 1.2489285, 1.5402836, 1.9585201});
+  expect_weights(options("fedyogi", "decay"), 0, {0.9090909, 1.2489285, 1.5402836, 1.9585201});
+}
+
+TEST(ServerOptimizer, YogiShrinksItsSecondMomentBySmallSteps) {
+  ThreadPool pool(1);
+  const auto yogi = make_server_optimizer(options("fedyogi"), parameter_count(kTwoUnits));
+  std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
+  yogi->moments()[1].values[0] = 1.0f;
+  yogi->step(weights, round_of({0}, 1.0f), pool);
+  // m = .1, so v = 1 - .01 * .01.
+  EXPECT_FLOAT_EQ(yogi->moments()[1].values[0], 0.9999f);
+}
+
+TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
+  ThreadPool pool(2);
+  for (const std::string& name : server_optimizer_names()) {
+    const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
+    std::vector<float> weights{1.25f, -3.5f, 0.125f, 7.0f};
+    optimizer->step(weights, round_of({0, 1}, 0.5f), pool);
+    const std::vector<float> before = weights;
+    std::vector<float> moments_before;
+    for (const auto& moment : optimizer->moments()) moments_before.push_back(moment.values[0]);
+    optimizer->step(weights, round_of({1}, 0.5f), pool);
+    EXPECT_EQ(weights[0], before[0]) << name;
+    EXPECT_EQ(weights[2], before[2]) << name;
+    EXPECT_NE(weights[1], before[1]) << name;
+    size_t index = 0;
+    for (const auto& moment : optimizer->moments()) EXPECT_EQ(moment.values[0], moments_before[index++]) << name;
+  }
+}
+
+TEST(ServerOptimizer, AZeroUpdateFromTheStartChangesNoBit) {
+  ThreadPool pool(1);
+  for (const std::string& name : server_optimizer_names()) {
+    const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
+    std::vector<float> weights{0.1f, -0.2f, 1e-30f, 3.0f};
+    const std::vector<float> before = weights;
+    optimizer->step(weights, round_of({0, 1}, 0.0f), pool);
+    EXPECT_EQ(weights, before) << name;
+  }
+}
+
+TEST(ServerOptimizer, UnknownNamesAreErrorsAndDefaultsAreTheOptimizersOwn) {
+  EXPECT_THROW(make_server_optimizer({.optimizer = "adam"}, 4), Error);
+  EXPECT_EQ(default_server_lr("fedavg"), 1.0);
+  EXPECT_EQ(default_server_lr("fedadam"), 0.01);
+}
+
+}  // namespace
+}  // namespace subfleet

@@ -1,0 +1,57 @@
+#include "program.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+#include "base/file.h"
+#include "temporary_folder.h"
+
+namespace subfleet {
+namespace {
+
+[[noreturn]] void become(std::vector<std::string> arguments, const std::string& out, const std::string& err,
+                         const ProgramOptions& options) {
+  ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+  ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  if (options.largest_file) {
+    const rlimit limit{*options.largest_file, *options.largest_file};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  std::string program = SUBFLEET_BINARY;
+  std::vector<char*> argv{program.data()};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
+  const TemporaryFolder folder;
+  const std::string out = (folder / "out").string(), err = (folder / "err").string();
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) become(arguments, out, err, options);
+  int state = 0;
+  if (options.signal_after) {
+    const auto deadline = std::chrono::steady_clock::now() + *options.signal_after;
+    while (std::chrono::steady_clock::now() < deadline) {
+      if (::waitpid(child, &state, WNOHANG) == child) {
+        return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), read_file(err)};
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ::kill(child, options.signal);
+  }
+  ::waitpid(child, &state, 0);
+  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), read_file(err)};
+}
+
+}  // namespace subfleet

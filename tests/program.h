@@ -1,0 +1,25 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace subfleet {
+
+// What became of one run of the program.
+struct Outcome {
+  int status = -1;   // exit status; -1 if a signal ended it
+  std::string out, err;
+};
+
+struct ProgramOptions {
+  std::optional<std::chrono::milliseconds> signal_after = {};  // send `signal` once this has passed
+  int signal = 9;
+  std::optional<size_t> largest_file = {};  // bytes; a write beyond it fails as on a full disk
+};
+
+// Runs the built `subfleet` with these arguments and waits for its end.
+Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
+
+}  // namespace subfleet

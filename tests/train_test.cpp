@@ -1,0 +1,191 @@
+// The train command as a user meets it: the program is run, killed, resumed and given bad input.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "program.h"
+#include "subfleet/model.h"
+#include "subfleet/random.h"
+#include "subfleet/safetensors.h"
+#include "temporary_folder.h"
+
+namespace subfleet {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<std::string> small_run(const std::filesystem::path& folder, uint32_t rounds = 6) {
+  return {"train",  "--out", folder.string(),         "--set", "model.name=emnist-mlp",
+          "--set",  "data.writers=40",                "--set", "round.clients=5",
+          "--set",  "run.eval_every=4",               "--set", "run.eval_samples=200",
+          "--set",  "run.checkpoint_every=1",         "--set", "run.rounds=" + std::to_string(rounds),
+          "--threads", "2"};
+}
+
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+size_t lines(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+std::vector<nlohmann::json> log_of(const std::filesystem::path& folder) {
+  std::istringstream text(read_file(folder / "rounds.jsonl"));
+  std::vector<nlohmann::json> records;
+  for (std::string line; std::getline(text, line);) records.push_back(nlohmann::json::parse(line));
+  return records;
+}
+
+void expect_one_line_error(const Outcome& outcome, int status, const std::string& containing) {
+  EXPECT_EQ(outcome.status, status) << outcome.err;
+  EXPECT_EQ(lines(outcome.err), 1u) << outcome.err;
+  EXPECT_EQ(outcome.err.substr(0, 10), "subfleet: ");
+  EXPECT_NE(outcome.err.find(containing), std::string::npos) << outcome.err;
+}
+
+TEST(Train, LeavesARunFolderWithEverythingInIt) {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_program(small_run(folder / "run"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("test accuracy"), std::string::npos);
+  EXPECT_EQ(outcome.out.find('\r'), std::string::npos) << "no bar when the output is no terminal";
+  const auto log = log_of(folder / "run");
+  ASSERT_EQ(log.size(), 6u);
+  for (size_t i = 0; i < log.size(); ++i) {
+    EXPECT_EQ(log[i].at("round"), i + 1);
+    EXPECT_GT(log[i].at("bytes_down"), 0);
+    EXPECT_GT(log[i].at("bytes_up"), 0);
+    EXPECT_EQ(log[i].contains("test_accuracy"), i + 1 == 4 || i + 1 == 6);
+  }
+  EXPECT_LT(log.back().at("train_loss"), log.front().at("train_loss")) << "it learns";
+  for (const char* name : {"config.toml", "checkpoint.safetensors", "model.safetensors", "report.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / "run" / name)) << name;
+  }
+}
+
+TEST(Train, OneAndTwoThreadsGiveTheSameBytes) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(with(small_run(folder / "one"), {"--threads", "1"})).status, 0);
+  ASSERT_EQ(run_program(with(small_run(folder / "two"), {"--threads", "2"})).status, 0);
+  EXPECT_EQ(read_file(folder / "one" / "model.safetensors"), read_file(folder / "two" / "model.safetensors"));
+}
+
+TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
+  const TemporaryFolder folder;
+  const auto began = std::chrono::steady_clock::now();
+  ASSERT_EQ(run_program(small_run(folder / "whole", 12)).status, 0);
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+
+  Random random({.seed = static_cast<uint64_t>(::getpid())});
+  const auto killed_after = [&] {
+    return ProgramOptions{.signal_after = std::chrono::milliseconds(random.below(static_cast<uint32_t>(whole.count() / 3 + 2)))};
+  };
+  int killed = 0;
+  Outcome outcome = run_program(small_run(folder / "killed", 12), killed_after());
+  for (int attempt = 0; outcome.status != 0 && attempt < 25; ++attempt) {
+    ASSERT_EQ(outcome.status, -1) << outcome.err;
+    ++killed;
+    const bool begun = std::filesystem::exists(folder / "killed" / "config.toml");
+    outcome = begun ? run_program({"train", "--resume", (folder / "killed").string()}, killed_after())
+                    : run_program(small_run(folder / "killed", 12), killed_after());
+  }
+  if (outcome.status != 0) outcome = run_program({"train", "--resume", (folder / "killed").string()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  RecordProperty("killed", killed);
+  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"), read_file(folder / "killed" / "model.safetensors"));
+  EXPECT_EQ(log_of(folder / "killed").size(), 12u);
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "killed")) {
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << "left behind: " << entry.path();
+  }
+}
+
+TEST(Train, CtrlCFinishesCleanlyAndSaysHowToGoOn) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "whole", 300)).status, 0);
+  const Outcome stopped = run_program(small_run(folder / "run", 300), {.signal_after = 1000ms, .signal = SIGINT});
+  ASSERT_EQ(stopped.status, 0) << stopped.err;
+  const size_t done = log_of(folder / "run").size();
+  if (done == 300) GTEST_SKIP() << "300 rounds were over before the signal came";
+  EXPECT_NE(stopped.out.find("subfleet train --resume " + (folder / "run").string()), std::string::npos) << stopped.out;
+  ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string()}).status, 0);
+  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"), read_file(folder / "run" / "model.safetensors"));
+}
+
+TEST(Train, ResumeCanMakeARunLongerButNotDifferent) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "six", 6)).status, 0);
+  ASSERT_EQ(run_program(small_run(folder / "run", 3)).status, 0);
+  expect_one_line_error(run_program({"train", "--resume", (folder / "run").string(), "--set", "server.lr=0.5"}), 2,
+                        "server.lr: cannot change");
+  ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=6"}).status, 0);
+  EXPECT_EQ(read_file(folder / "six" / "model.safetensors"), read_file(folder / "run" / "model.safetensors"));
+}
+
+TEST(Train, AFullDiskIsOneLineAndTheLastGoodCheckpointSurvives) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "whole", 4)).status, 0);
+  ASSERT_EQ(run_program(small_run(folder / "run", 2)).status, 0);
+  const std::string checkpoint = read_file(folder / "run" / "checkpoint.safetensors");
+  const std::vector<std::string> go_on{"train", "--resume", (folder / "run").string(), "--set", "run.rounds=4"};
+  expect_one_line_error(run_program(go_on, {.largest_file = 100'000}), 1, "checkpoint.safetensors: cannot be written");
+  EXPECT_EQ(read_file(folder / "run" / "checkpoint.safetensors"), checkpoint);
+  ASSERT_EQ(run_program(go_on).status, 0);
+  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"), read_file(folder / "run" / "model.safetensors"));
+}
+
+TEST(Train, AFolderThatCannotBeWrittenIsOneLine) {
+  const TemporaryFolder folder;
+  write_file(folder / "file", "in the way");
+  expect_one_line_error(run_program(small_run(folder / "file" / "run")), 1, "file");
+  if (::getuid() == 0) {  // root writes to read-only folders; /proc refuses even root
+    expect_one_line_error(run_program(small_run("/proc/subfleet-run")), 1, "/proc/subfleet-run");
+  } else {
+    make_folder(folder / "closed");
+    std::filesystem::permissions(folder / "closed", std::filesystem::perms::owner_read);
+    expect_one_line_error(run_program(small_run(folder / "closed" / "run")), 1, "closed");
+  }
+}
+
+TEST(Train, BadRequestsAreOneLineWithStatusTwo) {
+  const TemporaryFolder folder;
+  const auto run = small_run(folder / "run", 2);
+  expect_one_line_error(run_program(with(run, {"--set", "code.family=glod"})), 2, "nearest: gold");
+  expect_one_line_error(run_program(with(run, {"--set", "round.client=3"})), 2, "nearest: round.clients");
+  expect_one_line_error(run_program(with(run, {"--set", "round.clients"})), 2, "key=value");
+  expect_one_line_error(run_program(with(run, {"--set", "round.clients=41"})), 2, "only 40");
+  expect_one_line_error(run_program(with(run, {"--device", "tpu"})), 2, "tpu");
+  expect_one_line_error(run_program(with(run, {"--init", (folder / "none").string()})), 2, "cannot be read");
+  expect_one_line_error(run_program(with(run, {"--nonsense"})), 2, "--nonsense");
+  expect_one_line_error(run_program({"train", "--resume", (folder / "none").string()}), 2, "holds no run");
+  expect_one_line_error(run_program({"train", (folder / "none.toml").string()}), 2, "none.toml");
+  EXPECT_FALSE(std::filesystem::exists(folder / "run")) << "a wrong request leaves nothing behind";
+  ASSERT_EQ(run_program(run).status, 0);
+  expect_one_line_error(run_program(run), 2, "holds a run already");
+}
+
+TEST(Train, InitStartsFromGivenWeightsAndRefusesOthers) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "two", 2)).status, 0);
+  const std::string model = (folder / "two" / "model.safetensors").string();
+  ASSERT_EQ(run_program(with(small_run(folder / "on", 1), {"--init", model})).status, 0);
+  EXPECT_NE(read_file(folder / "on" / "model.safetensors"), read_file(model));
+  expect_one_line_error(run_program({"train", "--out", (folder / "x").string(), "--init", model}), 2,
+                        "which emnist-cnn needs");
+}
+
+TEST(Train, QuietPrintsNothing) {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_program(with(small_run(folder / "run", 2), {"--quiet"}));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "");
+}
+
+}  // namespace
+}  // namespace subfleet
