@@ -24,8 +24,7 @@ std::vector<std::string> small_run(const std::filesystem::path& folder, uint32_t
   return {"train",  "--out", folder.string(),         "--set", "model.name=emnist-mlp",
           "--set",  "data.writers=40",                "--set", "round.clients=5",
           "--set",  "run.eval_every=4",               "--set", "run.eval_samples=200",
-          "--set",  "run.checkpoint_every=1",         "--set", "run.rounds=" + std::to_string(rounds),
-          "--threads", "2"};
+          "--set",  "run.checkpoint_every=1",         "--set", "run.rounds=" + std::to_string(rounds)};
 }
 
 std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {

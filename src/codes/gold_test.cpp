@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "codes/quality.h"
 #include "subfleet/codes.h"
@@ -37,6 +40,24 @@ TEST(Gold, RegistersAreMaximal) {
     for (const Bits& word : {words[0], words[1]}) {
       EXPECT_TRUE(is_balanced(word)) << degree;
       EXPECT_EQ(correlations(word, word), (std::set<int>{-1, static_cast<int>(word.size())})) << degree;
+    }
+  }
+}
+
+// The paper's table, with 1 + x + x^6 for the misprinted 1 + x^6.
+TEST(Gold, RegistersObeyThePolynomialsOfThePaper) {
+  const std::map<int, std::array<std::vector<size_t>, 2>> exponents{
+      {5, {{{0, 2, 5}, {0, 2, 3, 4, 5}}}},    {6, {{{0, 1, 6}, {0, 1, 2, 5, 6}}}},
+      {7, {{{0, 3, 7}, {0, 1, 2, 3, 7}}}},    {9, {{{0, 4, 9}, {0, 3, 4, 6, 9}}}},
+      {10, {{{0, 3, 10}, {0, 2, 3, 8, 10}}}}, {11, {{{0, 2, 5, 8, 11}, {0, 2, 11}}}}};
+  for (const auto& [degree, pair] : exponents) {
+    const std::vector<Bits> words = gold_words(degree);
+    for (size_t which : {0, 1}) {
+      for (size_t t = 0; t < words[which].size(); ++t) {
+        int sum = 0;
+        for (const size_t k : pair[which]) sum += words[which][(t + k) % words[which].size()];
+        ASSERT_EQ(sum % 2, 0) << degree;
+      }
     }
   }
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 constexpr uint32_t kLargestSide = 4096;  // of every dimension but the first
-constexpr size_t kChunk = size_t{1} << 20;
+constexpr size_t kChunk = size_t{1} << 16;
 
 // zlib reads plain files as they are.
 class GzFile {

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "subfleet/data.h"
 #include "subfleet/error.h"
+#include "temporary_folder.h"
 
 namespace subfleet {
 namespace {
@@ -47,9 +47,6 @@ void write_quickly(const fs::path& path, const std::string& content) {
 class IdxFiles : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("subfleet_idx_" + std::to_string(::getpid()) + "_" +
-                                              testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
     images_ = big_endian(0x803) + big_endian(6) + big_endian(2) + big_endian(3);
     labels_ = big_endian(0x801) + big_endian(6);
     writers_ = big_endian(0xC01) + big_endian(6);
@@ -60,10 +57,6 @@ class IdxFiles : public testing::Test {
     for (const uint32_t writer : {7u, 2u, 7u, 400u, 2u, 7u}) writers_ += big_endian(writer);
     write_all();
   }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-
   void write_all() {
     write_quickly(folder_ / "x-images-idx3-ubyte", images_);
     write_quickly(folder_ / "x-labels-idx1-ubyte", labels_);
@@ -72,7 +65,7 @@ class IdxFiles : public testing::Test {
 
   std::unique_ptr<Federation> open(uint32_t min_samples = 0, bool raw_polarity = false) const {
     return open_federation(
-        {.source = "idx", .path = folder_, .min_samples = min_samples, .raw_polarity = raw_polarity});
+        {.source = "idx", .path = path_, .min_samples = min_samples, .raw_polarity = raw_polarity});
   }
 
   // The message of the Error that opening throws; fails the test if it opens.
@@ -98,7 +91,8 @@ class IdxFiles : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
+  fs::path path_ = folder_.path();
   std::string images_, labels_, writers_;
 };
 
@@ -134,8 +128,7 @@ TEST_F(IdxFiles, GzippedAndPlainFilesReadTheSame) {
 }
 
 TEST_F(IdxFiles, NeedsAPath) {
-  fs::remove_all(folder_);
-  folder_.clear();
+  path_.clear();
   EXPECT_SAYS(complaint(), "data.path: is not set");
 }
 
@@ -145,7 +138,7 @@ TEST_F(IdxFiles, SaysWhichFileIsMissingOrTwice) {
   fs::remove(folder_ / "x-labels-idx1-ubyte");
   fs::remove(folder_ / "y-labels-idx1-ubyte");
   EXPECT_SAYS(complaint(), "holds no file *-labels-idx1-ubyte");
-  fs::remove_all(folder_);
+  path_ /= "nowhere";
   EXPECT_SAYS(complaint(), "cannot be searched");
 }
 

@@ -11,8 +11,8 @@ class MaxPool final : public Layer {
     const auto size = static_cast<dnnl_dim_t>(site.site.spec.kernel);
     const dnnl::memory::dims window{size, size}, none{0, 0};
     const dnnl::memory::desc input = site.input.values.get_desc();
-    dnnl::memory::desc any = plain_layout(site.batch, site.site.output);
-    any.data.format_kind = dnnl_format_kind_any;
+    const dnnl::memory::desc any(plain_layout(site.batch, site.site.output).dims(),
+                                 dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
 
     const Forward::primitive_desc forward(
         {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace subfleet::cpu {
