@@ -2,7 +2,8 @@
 
 namespace subfleet::cli {
 
-// Watches for Ctrl-C (and SIGTERM) while it lives: the first asks for a clean end, a second ends the program at once.
+// Watches for Ctrl-C (and SIGTERM) while it lives: the first asks for a clean end, a second ends the program
+// at once.
 class InterruptWatch {
  public:
   InterruptWatch();

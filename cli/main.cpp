@@ -23,7 +23,8 @@ int complain(const std::string& message, int status) {
 int main(int argc, char** argv) {
   using subfleet::Error;
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, like a full disk
-  CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model", "subfleet");
+  CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model",
+                   "subfleet");
   program.require_subcommand(1);
   program.set_version_flag("--version", "subfleet 0.1.0");
   try {

@@ -30,7 +30,8 @@ void print_plan(const PlanOptions& options) {
   for (size_t row = 0; row < clients.size(); ++row) {
     nlohmann::ordered_json line{{"client", clients[row]}, {"examples", data.train_samples(clients[row])}};
     line["kept"] = nlohmann::ordered_json::object();
-    for (size_t i = 0; i < layers.size(); ++i) line["kept"][model.layers[layers[i]].name] = books[i].kept(row);
+    for (size_t i = 0; i < layers.size(); ++i)
+      line["kept"][model.layers[layers[i]].name] = books[i].kept(row);
     fmt::print("{}\n", line.dump());
   }
 }
@@ -42,7 +43,9 @@ void add_plan_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "plan", "Print who takes part in a round and which units each holds, one JSON line a client");
   options->config.add_to(*command);
-  command->add_option("--round", options->round, "counted from 1")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--round", options->round, "counted from 1")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->callback([options] { print_plan(*options); });
 }
 

@@ -58,7 +58,8 @@ Config resumed_config(const TrainOptions& options, const RunWriter& writer) {
 
 std::string default_folder(const Config& config) {
   const std::time_t now = std::time(nullptr);
-  return fmt::format("runs/{:%Y%m%d-%H%M%S}-{}-{}", fmt::localtime(now), config.code.family, config.server.optimizer);
+  return fmt::format("runs/{:%Y%m%d-%H%M%S}-{}-{}", fmt::localtime(now), config.code.family,
+                     config.server.optimizer);
 }
 
 void print_settings() {
@@ -123,9 +124,11 @@ void print_result(const RunWriter& writer, bool complete, uint32_t round) {
 
 void train(const TrainOptions& options) {
   if (options.show_settings) return print_settings();
-  if (!options.resume.empty() && !(options.config.file.empty() && options.out.empty() && options.init.empty())) {
-    throw bad_request("--resume", "takes its configuration, folder and weights from the run; only --set, --device, "
-                                  "--threads and --quiet go with it");
+  if (!options.resume.empty() &&
+      !(options.config.file.empty() && options.out.empty() && options.init.empty())) {
+    throw bad_request("--resume",
+                      "takes its configuration, folder and weights from the run; only --set, --device, "
+                      "--threads and --quiet go with it");
   }
   ThreadPool pool(options.threads);
   std::optional<RunWriter> writer;
@@ -138,14 +141,15 @@ void train(const TrainOptions& options) {
   if (writer) {
     bytes = writer->restore(config, run);
   } else {
-    if (!options.init.empty()) run.set_weights(weights_from(load_safetensors(options.init), run.model(), options.init));
+    if (!options.init.empty())
+      run.set_weights(weights_from(load_safetensors(options.init), run.model(), options.init));
     writer.emplace(RunWriter::begin(options.out.empty() ? default_folder(config) : options.out, config, run));
   }
 
   if (!options.quiet) {
     fmt::print("{} by {} ({}): {} clients, {} a round, {} rounds, on {} with {} thread{}\n", config.model,
-               config.code.family, config.server.optimizer, fleet.clients(), config.clients, config.run.rounds,
-               options.device, pool.threads(), pool.threads() == 1 ? "" : "s");
+               config.code.family, config.server.optimizer, fleet.clients(), config.clients,
+               config.run.rounds, options.device, pool.threads(), pool.threads() == 1 ? "" : "s");
     std::fflush(stdout);
   }
   Progress progress(stdout, Progress::detect(stdout, options.quiet),
@@ -167,8 +171,10 @@ void add_train_command(CLI::App& program) {
   command->add_option("--out", options->out, "folder of the run [runs/DATE-FAMILY-OPTIMIZER]");
   command->add_option("--resume", options->resume, "go on with the run of this folder");
   command->add_option("--init", options->init, "start from the weights of this safetensors file");
-  command->add_option("--device", options->device, "what does the arithmetic: cpu or reference")->capture_default_str();
-  command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number");
+  command->add_option("--device", options->device, "what does the arithmetic: cpu or reference")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads,
+                      "0: one per core; the result is the same for any number");
   command->add_flag("--quiet", options->quiet, "print nothing but errors");
   command->add_flag("--settings", options->show_settings, "list every setting with its default, and stop");
   command->callback([options] { train(*options); });

@@ -9,7 +9,7 @@ namespace subfleet {
 
 // What became of one run of the program.
 struct Outcome {
-  int status = -1;   // exit status; -1 if a signal ended it
+  int status = -1;  // exit status; -1 if a signal ended it
   std::string out, err;
 };
 

@@ -21,10 +21,23 @@ namespace {
 using namespace std::chrono_literals;
 
 std::vector<std::string> small_run(const std::filesystem::path& folder, uint32_t rounds = 6) {
-  return {"train",  "--out", folder.string(),         "--set", "model.name=emnist-mlp",
-          "--set",  "data.writers=40",                "--set", "round.clients=5",
-          "--set",  "run.eval_every=4",               "--set", "run.eval_samples=200",
-          "--set",  "run.checkpoint_every=1",         "--set", "run.rounds=" + std::to_string(rounds)};
+  return {"train",
+          "--out",
+          folder.string(),
+          "--set",
+          "model.name=emnist-mlp",
+          "--set",
+          "data.writers=40",
+          "--set",
+          "round.clients=5",
+          "--set",
+          "run.eval_every=4",
+          "--set",
+          "run.eval_samples=200",
+          "--set",
+          "run.checkpoint_every=1",
+          "--set",
+          "run.rounds=" + std::to_string(rounds)};
 }
 
 std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
@@ -32,7 +45,9 @@ std::vector<std::string> with(std::vector<std::string> arguments, const std::vec
   return arguments;
 }
 
-size_t lines(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+size_t lines(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
 
 std::vector<nlohmann::json> log_of(const std::filesystem::path& folder) {
   std::istringstream text(read_file(folder / "rounds.jsonl"));
@@ -79,11 +94,13 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   const TemporaryFolder folder;
   const auto began = std::chrono::steady_clock::now();
   ASSERT_EQ(run_program(small_run(folder / "whole", 12)).status, 0);
-  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  const auto whole =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
 
   Random random({.seed = static_cast<uint64_t>(::getpid())});
   const auto killed_after = [&] {
-    return ProgramOptions{.signal_after = std::chrono::milliseconds(random.below(static_cast<uint32_t>(whole.count() / 3 + 2)))};
+    return ProgramOptions{.signal_after = std::chrono::milliseconds(
+                              random.below(static_cast<uint32_t>(whole.count() / 3 + 2)))};
   };
   int killed = 0;
   Outcome outcome = run_program(small_run(folder / "killed", 12), killed_after());
@@ -97,7 +114,8 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   if (outcome.status != 0) outcome = run_program({"train", "--resume", (folder / "killed").string()});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   RecordProperty("killed", killed);
-  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"), read_file(folder / "killed" / "model.safetensors"));
+  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
+            read_file(folder / "killed" / "model.safetensors"));
   EXPECT_EQ(log_of(folder / "killed").size(), 12u);
   for (const auto& entry : std::filesystem::directory_iterator(folder / "killed")) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << "left behind: " << entry.path();
@@ -107,21 +125,25 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
 TEST(Train, CtrlCFinishesCleanlyAndSaysHowToGoOn) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program(small_run(folder / "whole", 300)).status, 0);
-  const Outcome stopped = run_program(small_run(folder / "run", 300), {.signal_after = 1000ms, .signal = SIGINT});
+  const Outcome stopped =
+      run_program(small_run(folder / "run", 300), {.signal_after = 1000ms, .signal = SIGINT});
   ASSERT_EQ(stopped.status, 0) << stopped.err;
   const size_t done = log_of(folder / "run").size();
   if (done == 300) GTEST_SKIP() << "300 rounds were over before the signal came";
-  EXPECT_NE(stopped.out.find("subfleet train --resume " + (folder / "run").string()), std::string::npos) << stopped.out;
+  EXPECT_NE(stopped.out.find("subfleet train --resume " + (folder / "run").string()), std::string::npos)
+      << stopped.out;
   ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string()}).status, 0);
-  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"), read_file(folder / "run" / "model.safetensors"));
+  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
+            read_file(folder / "run" / "model.safetensors"));
 }
 
 TEST(Train, ResumeCanMakeARunLongerButNotDifferent) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program(small_run(folder / "six", 6)).status, 0);
   ASSERT_EQ(run_program(small_run(folder / "run", 3)).status, 0);
-  expect_one_line_error(run_program({"train", "--resume", (folder / "run").string(), "--set", "server.lr=0.5"}), 2,
-                        "server.lr: cannot change");
+  expect_one_line_error(
+      run_program({"train", "--resume", (folder / "run").string(), "--set", "server.lr=0.5"}), 2,
+      "server.lr: cannot change");
   ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=6"}).status, 0);
   EXPECT_EQ(read_file(folder / "six" / "model.safetensors"), read_file(folder / "run" / "model.safetensors"));
 }
@@ -131,11 +153,14 @@ TEST(Train, AFullDiskIsOneLineAndTheLastGoodCheckpointSurvives) {
   ASSERT_EQ(run_program(small_run(folder / "whole", 4)).status, 0);
   ASSERT_EQ(run_program(small_run(folder / "run", 2)).status, 0);
   const std::string checkpoint = read_file(folder / "run" / "checkpoint.safetensors");
-  const std::vector<std::string> go_on{"train", "--resume", (folder / "run").string(), "--set", "run.rounds=4"};
-  expect_one_line_error(run_program(go_on, {.largest_file = 100'000}), 1, "checkpoint.safetensors: cannot be written");
+  const std::vector<std::string> go_on{"train", "--resume", (folder / "run").string(), "--set",
+                                       "run.rounds=4"};
+  expect_one_line_error(run_program(go_on, {.largest_file = 100'000}), 1,
+                        "checkpoint.safetensors: cannot be written");
   EXPECT_EQ(read_file(folder / "run" / "checkpoint.safetensors"), checkpoint);
   ASSERT_EQ(run_program(go_on).status, 0);
-  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"), read_file(folder / "run" / "model.safetensors"));
+  EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
+            read_file(folder / "run" / "model.safetensors"));
 }
 
 TEST(Train, AFolderThatCannotBeWrittenIsOneLine) {

@@ -37,12 +37,12 @@ class CodeBook {
 
 // What a layer needs in one round. (seed, round, layer) names the book: the same request gives the same bits.
 struct BookRequest {
-  size_t length = 0;     // units of the layer
-  size_t rows = 0;       // clients
-  double keep = 0.5;     // kept fraction of the units
+  size_t length = 0;  // units of the layer
+  size_t rows = 0;    // clients
+  double keep = 0.5;  // kept fraction of the units
   uint64_t seed = 0;
   uint32_t round = 0;
-  uint32_t layer = 0;    // which droppable layer, so that two layers of one length get different books
+  uint32_t layer = 0;  // which droppable layer, so that two layers of one length get different books
 };
 
 // How a layer's masks are made. A new family is one file in src/codes and one line in families.cpp.
@@ -52,7 +52,8 @@ class CodeFamily {
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;  // one line for --help
 
-  // Ones in every word for this length and kept fraction; throws Error, naming what can be met, if it cannot be.
+  // Ones in every word for this length and kept fraction; throws Error, naming what can be met, if it cannot
+  // be.
   virtual size_t weight(size_t length, double keep) const = 0;
 
   // The book of one round. Throws like weight().

@@ -45,20 +45,20 @@ struct Setting {
 };
 std::vector<Setting> settings(const Config& config);
 
-// Changes one setting; `value` is TOML, or a bare word for a string. Throws Error for an unknown name (naming the
-// nearest), a wrong type or a value out of range.
+// Changes one setting; `value` is TOML, or a bare word for a string. Throws Error for an unknown name (naming
+// the nearest), a wrong type or a value out of range.
 void set(Config& config, std::string_view name, std::string_view value);
 
 // Reads a TOML text over the defaults; `source` names it in errors.
 Config parse_config(std::string_view text, std::string_view source);
 std::string to_toml(const Config& config);
 
-// The first setting that differs and that a run cannot change once it has begun (all but how long it runs and how
-// often it is measured and saved).
+// The first setting that differs and that a run cannot change once it has begun (all but how long it runs and
+// how often it is measured and saved).
 std::optional<std::string> first_fixed_difference(const Config& a, const Config& b);
 
-// Checks what only shows when settings meet: that every family can mask every droppable layer, and so on; resolves
-// server.lr = 0. Throws Error.
+// Checks what only shows when settings meet: that every family can mask every droppable layer, and so on;
+// resolves server.lr = 0. Throws Error.
 void validate(Config& config);
 
 }  // namespace subfleet

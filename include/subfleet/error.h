@@ -25,7 +25,8 @@ class Error : public std::runtime_error {
 Error bad_request(std::string_view what, std::string_view why);
 Error failure(std::string_view what, std::string_view why);
 
-// "unknown family 'glod'; nearest: gold (known: none, same, ...)": the error for a name that is not in a table.
+// "unknown family 'glod'; nearest: gold (known: none, same, ...)": the error for a name that is not in a
+// table.
 Error unknown_name(std::string_view what, std::string_view name, std::span<const std::string> known);
 
 }  // namespace subfleet

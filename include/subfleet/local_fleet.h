@@ -19,8 +19,8 @@ class LocalFleet final : public Fleet {
   uint32_t clients() const override { return data_.clients(); }
   uint32_t classes() const override { return data_.all().classes(); }
   Shape input() const override { return data_.all().input(); }
-  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs, const LocalTraining& how,
-                               PartialSum& sum) override;
+  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
+                               const LocalTraining& how, PartialSum& sum) override;
   Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override;
 
  private:

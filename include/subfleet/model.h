@@ -18,8 +18,8 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// One layer as data. What its type does with the fields is in src/model/layers.cpp (shapes, parameters) and in the
-// trainers (arithmetic).
+// One layer as data. What its type does with the fields is in src/model/layers.cpp (shapes, parameters) and
+// in the trainers (arithmetic).
 struct LayerSpec {
   std::string type = {};   // "conv2d", "maxpool", "dense", "relu", "flatten"
   std::string name = {};   // prefix of the parameters' names; empty for layers without parameters
@@ -54,7 +54,8 @@ struct ModelSpec {
   std::vector<LayerSpec> layers;
 };
 
-// The shape that enters each layer, and after them the shape of the output. Throws Error where a layer does not fit.
+// The shape that enters each layer, and after them the shape of the output. Throws Error where a layer does
+// not fit.
 std::vector<Shape> layer_shapes(const ModelSpec& model);
 
 // Every tensor, in order, with its offset in the flat weights.

@@ -8,19 +8,21 @@
 
 namespace subfleet {
 
-// Per weight of the whole model: the sum of p_k * delta_k and the sum of p_k over the clients that held it, p_k being
-// the client's number of examples. Updates are rounded once to a multiple of 2^-36 and then added as 64-bit integers,
-// so the sum is exact and does not depend on the order: threads, GPUs and ranks each make one and they are merged.
+// Per weight of the whole model: the sum of p_k * delta_k and the sum of p_k over the clients that held it,
+// p_k being the client's number of examples. Updates are rounded once to a multiple of 2^-36 and then added
+// as 64-bit integers, so the sum is exact and does not depend on the order: threads, GPUs and ranks each make
+// one and they are merged.
 class PartialSum {
  public:
   static constexpr double kResolution = 0x1.0p-36;
-  static constexpr float kLargestUpdate = 64;              // of one weight in one round; beyond, a client diverged
-  static constexpr uint64_t kMostExamples = uint64_t{1} << 21;  // in one sum: 64 * 2^21 * 2^36 = 2^63 cannot overflow
+  static constexpr float kLargestUpdate = 64;  // of one weight in one round; beyond, a client diverged
+  static constexpr uint64_t kMostExamples = uint64_t{1}
+                                            << 21;  // in one sum: 64 * 2^21 * 2^36 = 2^63 cannot overflow
 
   explicit PartialSum(size_t weights) : sum_(weights, 0), held_(weights, 0) {}
 
-  // Adds one client: trained - start on the weights it held, counted `examples` times. Returns false, adding nothing,
-  // if an update is not finite or not below kLargestUpdate. Throws Error beyond kMostExamples.
+  // Adds one client: trained - start on the weights it held, counted `examples` times. Returns false, adding
+  // nothing, if an update is not finite or not below kLargestUpdate. Throws Error beyond kMostExamples.
   [[nodiscard]] bool add(const SubModel& held, std::span<const float> start, std::span<const float> trained,
                          uint32_t examples);
 

@@ -31,22 +31,23 @@ struct RandomKey {
   Purpose purpose = Purpose::kTest;
 };
 
-// A counter-based stream (Philox4x32-10, Salmon et al. 2011): the n-th number is a pure function of the key and n,
-// the same on every machine and for any number of threads.
+// A counter-based stream (Philox4x32-10, Salmon et al. 2011): the n-th number is a pure function of the key
+// and n, the same on every machine and for any number of threads.
 class Random {
  public:
   explicit Random(const RandomKey& key);
 
   uint32_t next_u32();
   uint64_t next_u64();
-  uint32_t below(uint32_t bound);             // uniform in [0, bound), without bias; bound > 0
-  double uniform();                           // [0, 1)
+  uint32_t below(uint32_t bound);  // uniform in [0, bound), without bias; bound > 0
+  double uniform();                // [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  double normal();                            // mean 0, variance 1
+  double normal();  // mean 0, variance 1
 
   template <typename T>
-  void shuffle(std::span<T> items) {          // Fisher-Yates
-    for (uint32_t i = static_cast<uint32_t>(items.size()); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+  void shuffle(std::span<T> items) {  // Fisher-Yates
+    for (uint32_t i = static_cast<uint32_t>(items.size()); i > 1; --i)
+      std::swap(items[i - 1], items[below(i)]);
   }
 
  private:

@@ -25,12 +25,12 @@ struct RoundReport {
 // configuration and initial weights give the same bits, whatever runs the jobs.
 class Run {
  public:
-  // Begins at round 0 with the model's initial weights. `config` has been validated; fleet and pool outlive the run.
-  // Throws Error if the fleet's data do not fit the model or the round.
+  // Begins at round 0 with the model's initial weights. `config` has been validated; fleet and pool outlive
+  // the run. Throws Error if the fleet's data do not fit the model or the round.
   Run(const Config& config, Fleet& fleet, ThreadPool& pool);
 
-  // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Error if nothing can be
-  // learnt any more (every client diverged, or the weights are not finite); the run is then over.
+  // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Error if nothing can
+  // be learnt any more (every client diverged, or the weights are not finite); the run is then over.
   RoundReport step();
 
   Evaluation evaluate() { return fleet_.evaluate(model_, weights_); }
@@ -59,14 +59,15 @@ class Run {
 std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t count, uint32_t total);
 
 // One book per droppable layer; row k is client k's.
-std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
-                                 uint32_t clients);
+std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
+                                 uint32_t round, uint32_t clients);
 
 // The sub-models of one round, made from the rows of its books.
-std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
-                                     uint32_t clients);
+std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
+                                     uint32_t round, uint32_t clients);
 
 // Throws Error if clients with such data cannot train the model, or are too few for a round.
-void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input, uint32_t classes);
+void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,
+                uint32_t classes);
 
 }  // namespace subfleet

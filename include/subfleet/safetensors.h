@@ -37,7 +37,8 @@ TensorFile load_safetensors(const std::filesystem::path& path);
 // A model's flat weights as named tensors, with PyTorch's names and layouts.
 std::vector<TensorView> named_weights(const ModelSpec& model, std::span<const float> weights);
 
-// A model's flat weights out of a file's tensors; throws Error naming the first that is missing or of another shape.
+// A model's flat weights out of a file's tensors; throws Error naming the first that is missing or of another
+// shape.
 std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model, const std::string& file_name);
 
 }  // namespace subfleet

@@ -18,11 +18,12 @@ struct OptimizerOptions {
   double beta1 = 0.9;   // momentum
   double beta2 = 0.99;  // second moment (fedadam, fedyogi)
   double tau = 1e-3;    // adaptivity
-  std::string unheld = "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
+  std::string unheld =
+      "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
 };
 
-// Steps the whole model's weights from a round's mean updates. A new optimizer is one file in src/server and one line
-// in server_optimizer.cpp.
+// Steps the whole model's weights from a round's mean updates. A new optimizer is one file in src/server and
+// one line in server_optimizer.cpp.
 class ServerOptimizer {
  public:
   virtual ~ServerOptimizer() = default;

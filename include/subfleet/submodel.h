@@ -25,8 +25,8 @@ struct TensorPlan {
 // What one client gets: a genuinely smaller model, and where its weights lie in the whole one.
 class SubModel {
  public:
-  // `kept[i]` holds the kept units of the i-th droppable layer, ascending. Throws Error if a set is empty or out of
-  // range.
+  // `kept[i]` holds the kept units of the i-th droppable layer, ascending. Throws Error if a set is empty or
+  // out of range.
   SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept);
 
   const ModelSpec& spec() const { return spec_; }  // the smaller model

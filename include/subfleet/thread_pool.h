@@ -17,8 +17,8 @@ class ThreadPool {
 
   size_t threads() const;
 
-  // Calls body(index, worker) once for every index below count, worker < threads(); returns when all are done. If
-  // bodies throw, the exception of the lowest index is rethrown. Not to be nested.
+  // Calls body(index, worker) once for every index below count, worker < threads(); returns when all are
+  // done. If bodies throw, the exception of the lowest index is rethrown. Not to be nested.
   void parallel_for(size_t count, const std::function<void(size_t index, size_t worker)>& body);
 
  private:

@@ -32,7 +32,8 @@ struct Job {
   RandomKey batch_order;  // names the stream that shuffles the client's examples
 };
 
-// What a client reports beside its update. Accuracy and loss are running means over its local epochs, as it trains.
+// What a client reports beside its update. Accuracy and loss are running means over its local epochs, as it
+// trains.
 struct JobReport {
   uint32_t examples = 0;
   double loss = 0;
@@ -44,7 +45,9 @@ struct Evaluation {
   uint64_t examples = 0;
   uint64_t correct = 0;
   double loss = 0;  // mean
-  double accuracy() const { return examples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(examples); }
+  double accuracy() const {
+    return examples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(examples);
+  }
 };
 
 // Gives the training examples of a client. Called from several threads at once.
@@ -55,7 +58,8 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  // Trains every job from the whole model's weights and adds the updates to `sum`; one report a job, in order.
+  // Trains every job from the whole model's weights and adds the updates to `sum`; one report a job, in
+  // order.
   virtual std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
                                        const ExamplesOf& examples_of, const LocalTraining& how,
                                        PartialSum& sum) = 0;
@@ -65,7 +69,8 @@ class Trainer {
                               const Examples& examples) = 0;
 };
 
-// `reference` (plain loops, the truth) or `cpu` (oneDNN); throws Error naming the nearest. The pool outlives it.
+// `reference` (plain loops, the truth) or `cpu` (oneDNN); throws Error naming the nearest. The pool outlives
+// it.
 std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool);
 std::vector<std::string> trainer_names();
 

@@ -40,7 +40,8 @@ Error unknown_name(std::string_view what, std::string_view name, std::span<const
     return edit_distance(name, a) < edit_distance(name, b);
   });
   std::string why = fmt::format("unknown '{}'", name);
-  if (nearest != known.end()) why += fmt::format("; nearest: {} (known: {})", *nearest, fmt::join(known, ", "));
+  if (nearest != known.end())
+    why += fmt::format("; nearest: {} (known: {})", *nearest, fmt::join(known, ", "));
   return bad_request(what, why);
 }
 

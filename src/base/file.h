@@ -8,9 +8,9 @@
 
 namespace subfleet {
 
-// Writes a file so that a reader, or a crash, sees either the old content or the new: to a temporary name in the same
-// folder, flushed to the disk, then renamed. Parts are written one after the other. Throws Error, removing the
-// temporary file, if anything fails.
+// Writes a file so that a reader, or a crash, sees either the old content or the new: to a temporary name in
+// the same folder, flushed to the disk, then renamed. Parts are written one after the other. Throws Error,
+// removing the temporary file, if anything fails.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& path, std::string_view text);
 

@@ -7,7 +7,7 @@ namespace subfleet {
 namespace {
 
 constexpr float kPieceLength = 11.0f;
-constexpr float kMostPieces = 5.0f;
+constexpr int kMostPieces = 5;
 
 struct Vector {
   float x, y;
@@ -19,8 +19,7 @@ Vector blend(Vector a, Vector b, float share) {
   return {a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share};
 }
 
-// Which way the pen moves at a point, and whether that is settled by its neighbours rather than by the curve
-// itself.
+// Which way the pen moves at a point, and how far its neighbours settle that: 0 leaves it to the curve.
 struct Tangent {
   Vector along;
   float settled;
@@ -33,7 +32,7 @@ Tangent tangent(std::span<const StrokePoint> stroke, size_t i, const CurveStyle&
 }
 
 // A free end of a curve bends on as its other end does; a curve free at both ends is straight.
-Vector blend_free(Vector chord, const Tangent& here, const Tangent& there) {
+Vector direction(Vector chord, const Tangent& here, const Tangent& there) {
   const Vector other = blend(chord, there.along, there.settled);
   const Vector natural{1.5f * chord.x - 0.5f * other.x, 1.5f * chord.y - 0.5f * other.y};
   return blend(natural, here.along, here.settled);
@@ -48,11 +47,12 @@ void flatten_stroke(std::span<const StrokePoint> stroke, const CurveStyle& style
     const Vector chord = between(from, to);
     const Tangent start = tangent(stroke, i, style);
     const Tangent end = tangent(stroke, i + 1, style);
-    const Vector leave = blend_free(chord, start, end);
-    const Vector arrive = blend_free(chord, end, start);
-    const float count = std::clamp(std::ceil(std::hypot(chord.x, chord.y) / kPieceLength), 1.0f, kMostPieces);
-    for (float step = 1; step <= count; ++step) {
-      const float t = step / count;
+    const Vector leave = direction(chord, start, end);
+    const Vector arrive = direction(chord, end, start);
+    const float length = std::hypot(chord.x, chord.y);
+    const int count = std::clamp(static_cast<int>(std::ceil(length / kPieceLength)), 1, kMostPieces);
+    for (int step = 1; step <= count; ++step) {
+      const float t = static_cast<float>(step) / static_cast<float>(count);
       const float t2 = t * t;
       const float t3 = t2 * t;
       const float a = 3 * t2 - 2 * t3;

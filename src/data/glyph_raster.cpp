@@ -12,7 +12,7 @@ struct Range {
 
 // The pixels whose centres may lie in [low, high].
 Range pixels_between(float low, float high) {
-  constexpr float kSide = static_cast<float>(kGlyphSide);
+  constexpr auto kSide = static_cast<float>(kGlyphSide);
   return {static_cast<int>(std::clamp(low, 0.0f, kSide)),
           static_cast<int>(std::clamp(high, -1.0f, kSide - 1.0f))};
 }

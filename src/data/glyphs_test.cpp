@@ -56,6 +56,7 @@ TEST(Glyphs, PagesAreTheSameFromManyThreads) {
   std::array<Examples, 4> pages;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(pages.size());
     for (Examples& page : pages) threads.emplace_back([&] { page = data->load(5); });
   }
   for (const Examples& page : pages) EXPECT_EQ(page.inputs, expected.inputs);
@@ -105,7 +106,7 @@ TEST(Glyphs, WritersFavourDifferentClassesButEveryClassIsWritten) {
     largest_share += static_cast<double>(favourite) / static_cast<double>(page.count()) / kWriters;
   }
   EXPECT_GT(*std::min_element(overall.begin(), overall.end()), 0u);
-  const double most_common = static_cast<double>(*std::max_element(overall.begin(), overall.end()));
+  const auto most_common = static_cast<double>(*std::max_element(overall.begin(), overall.end()));
   EXPECT_GT(largest_share, 1.8 * most_common / static_cast<double>(total));
 }
 

@@ -86,7 +86,7 @@ TEST(Split, EveryExampleIsEquallyLikelyToBeTested) {
       ++tested[static_cast<size_t>(index)];
     }
   }
-  for (const int count : tested) EXPECT_NEAR(count, kSeeds / 10, 100);  // 5 deviations
+  for (const int count : tested) EXPECT_NEAR(count, 0.1 * kSeeds, 100);  // 5 deviations
 }
 
 TEST(Split, TheTestSetIsEveryClientsOrEnoughOfThem) {

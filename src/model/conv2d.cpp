@@ -13,7 +13,8 @@ class Conv2D final : public LayerType {
 
   Shape output(const LayerSpec& spec, const Shape& input) const override {
     if (spec.kernel % 2 == 0) {
-      throw bad_request(spec.name, fmt::format("kernel {} is even; same padding wants an odd one", spec.kernel));
+      throw bad_request(spec.name,
+                        fmt::format("kernel {} is even; same padding wants an odd one", spec.kernel));
     }
     return {spec.units, input.height, input.width};
   }

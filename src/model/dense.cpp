@@ -12,8 +12,9 @@ class Dense final : public LayerType {
 
   Shape output(const LayerSpec& spec, const Shape& input) const override {
     if (input.height != 1 || input.width != 1) {
-      throw bad_request(spec.name, fmt::format("a dense layer wants a flat input, not {}x{}x{}; flatten it first",
-                                               input.channels, input.height, input.width));
+      throw bad_request(spec.name,
+                        fmt::format("a dense layer wants a flat input, not {}x{}x{}; flatten it first",
+                                    input.channels, input.height, input.width));
     }
     return {spec.units, 1, 1};
   }

@@ -7,8 +7,8 @@
 
 namespace subfleet {
 
-// What a type of layer does to shapes, parameters and kept features. One file each in this folder, one line in
-// layers.cpp; the arithmetic is in the trainers' file of the same name.
+// What a type of layer does to shapes, parameters and kept features. One file each in this folder, one line
+// in layers.cpp; the arithmetic is in the trainers' file of the same name.
 class LayerType {
  public:
   virtual ~LayerType() = default;

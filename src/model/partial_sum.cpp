@@ -12,8 +12,9 @@ namespace {
 
 void check_examples(uint64_t examples) {
   if (examples < PartialSum::kMostExamples) return;
-  throw bad_request("round.clients", fmt::format("{} examples in one round; less than {} can be summed exactly",
-                                                 examples, PartialSum::kMostExamples));
+  throw bad_request("round.clients",
+                    fmt::format("{} examples in one round; less than {} can be summed exactly", examples,
+                                PartialSum::kMostExamples));
 }
 
 }  // namespace

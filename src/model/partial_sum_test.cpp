@@ -29,7 +29,8 @@ std::vector<Client> random_clients(const ModelSpec& model, size_t count) {
     units.resize(20 + random.below(40));
     std::sort(units.begin(), units.end());
     const std::vector<std::vector<uint32_t>> kept{units};
-    Client client{.held = SubModel(model, kept), .start = {}, .trained = {}, .examples = 1 + random.below(300)};
+    Client client{
+        .held = SubModel(model, kept), .start = {}, .trained = {}, .examples = 1 + random.below(300)};
     for (size_t i = 0; i < client.held.size(); ++i) {
       client.start.push_back(static_cast<float>(random.normal() * 0.05));
       client.trained.push_back(client.start.back() + static_cast<float>(random.normal() * 0.001));
@@ -93,7 +94,8 @@ TEST_F(PartialSumTest, AZeroUpdateIsAZeroMean) {
 TEST_F(PartialSumTest, ADivergedClientAddsNothing) {
   PartialSum sum = sum_of(clients_, size_);
   const PartialSum before = sum;
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 100.0f}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 100.0f}) {
     Client client = clients_[0];
     client.trained[client.trained.size() / 2] = bad;
     EXPECT_FALSE(sum.add(client.held, client.start, client.trained, client.examples));

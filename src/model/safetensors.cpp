@@ -107,7 +107,8 @@ std::vector<TensorView> named_weights(const ModelSpec& model, std::span<const fl
   return tensors;
 }
 
-std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model, const std::string& file_name) {
+std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model,
+                                const std::string& file_name) {
   std::vector<float> weights;
   for (const ParameterSpec& p : model_parameters(model)) {
     const auto found = file.tensors.find(p.name);
@@ -115,9 +116,9 @@ std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model, 
       throw bad_request(file_name, fmt::format("has no tensor '{}', which {} needs", p.name, model.name));
     }
     if (found->second.shape != p.shape) {
-      throw bad_request(file_name, fmt::format("'{}' is [{}]; {} needs [{}]", p.name,
-                                               fmt::join(found->second.shape, ", "), model.name,
-                                               fmt::join(p.shape, ", ")));
+      throw bad_request(
+          file_name, fmt::format("'{}' is [{}]; {} needs [{}]", p.name, fmt::join(found->second.shape, ", "),
+                                 model.name, fmt::join(p.shape, ", ")));
     }
     weights.insert(weights.end(), found->second.values.begin(), found->second.values.end());
   }

@@ -72,14 +72,14 @@ TEST(Safetensors, EveryTruncationAndEveryBadHeaderIsAnErrorNotACrash) {
     const uint64_t length = header.size();
     return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(16, 'x');
   };
-  for (const char* header : {
-           "", "[]x", "3", R"({"a":3})", R"({"a":{"dtype":"F16","shape":[4],"data_offsets":[0,16]}})",
-           R"({"a":{"dtype":"F32","shape":[5],"data_offsets":[0,16]}})",
-           R"({"a":{"dtype":"F32","shape":[-4],"data_offsets":[0,16]}})",
-           R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[16,0]}})",
-           R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}})",
-           R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})",
-           R"({"__metadata__":{"k":1}})"}) {
+  for (const char* header :
+       {"", "[]x", "3", R"({"a":3})", R"({"a":{"dtype":"F16","shape":[4],"data_offsets":[0,16]}})",
+        R"({"a":{"dtype":"F32","shape":[5],"data_offsets":[0,16]}})",
+        R"({"a":{"dtype":"F32","shape":[-4],"data_offsets":[0,16]}})",
+        R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[16,0]}})",
+        R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}})",
+        R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})",
+        R"({"__metadata__":{"k":1}})"}) {
     write_file(folder / "bad", with_header(header));
     EXPECT_THROW(load_safetensors(folder / "bad"), Error) << header;
   }

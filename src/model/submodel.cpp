@@ -34,15 +34,20 @@ std::vector<ColumnRun> runs_of(const IndexSet& columns) {
 void check_kept(const LayerSpec& layer, const IndexSet& kept) {
   const bool ascending = std::adjacent_find(kept.begin(), kept.end(), std::greater_equal<>()) == kept.end();
   if (kept.empty() || !ascending || kept.back() >= layer.units) {
-    throw bad_request(layer.name, fmt::format("kept units must be ascending, at least one and below {}", layer.units));
+    throw bad_request(layer.name,
+                      fmt::format("kept units must be ascending, at least one and below {}", layer.units));
   }
 }
 
-const IndexSet& choose(Follows follows, const IndexSet& units, const IndexSet& inputs, const IndexSet& whole) {
+const IndexSet& choose(Follows follows, const IndexSet& units, const IndexSet& inputs,
+                       const IndexSet& whole) {
   switch (follows) {
-    case Follows::kUnits: return units;
-    case Follows::kInputs: return inputs;
-    case Follows::kNothing: break;
+    case Follows::kUnits:
+      return units;
+    case Follows::kInputs:
+      return inputs;
+    case Follows::kNothing:
+      break;
   }
   return whole;
 }

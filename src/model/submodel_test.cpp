@@ -86,7 +86,7 @@ TEST(SubModel, EveryWeightComesFromItsPlaceByBruteForce) {
   }
   const std::vector<uint32_t> only{0};
   const std::vector<std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> expected{
-      {conv1, image}, {conv1, only}, {kept[0], conv1}, {kept[0], only},
+      {conv1, image},  {conv1, only},   {kept[0], conv1},   {kept[0], only},
       {kept[1], flat}, {kept[1], only}, {classes, kept[1]}, {classes, only}};
   ASSERT_EQ(full_parameters.size(), expected.size());
   for (size_t p = 0; p < expected.size(); ++p) {
@@ -98,7 +98,8 @@ TEST(SubModel, EveryWeightComesFromItsPlaceByBruteForce) {
     for (const uint32_t row : rows) {
       for (const uint32_t column : columns) {
         for (size_t i = 0; i < full.inner; ++i) {
-          EXPECT_EQ(gathered[at++], weights[full.offset + (row * full.columns + column) * full.inner + i]) << full.name;
+          EXPECT_EQ(gathered[at++], weights[full.offset + (row * full.columns + column) * full.inner + i])
+              << full.name;
         }
       }
     }

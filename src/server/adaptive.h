@@ -8,9 +8,9 @@
 
 namespace subfleet {
 
-// Reddi et al. 2020, Algorithm 2, as the paper prints it: momentum m = beta1 m + (1 - beta1) mean, a second moment v
-// made from the squared momentum by Rule::second_moment(v, m^2, beta2), and w += lr * m / (sqrt(v) + tau). No bias
-// correction; m and v start at 0.
+// Reddi et al. 2020, Algorithm 2, as the paper prints it: momentum m = beta1 m + (1 - beta1) mean, a second
+// moment v made from the squared momentum by Rule::second_moment(v, m^2, beta2), and w += lr * m / (sqrt(v) +
+// tau). No bias correction; m and v start at 0.
 template <typename Rule>
 class Adaptive final : public ServerOptimizer {
  public:

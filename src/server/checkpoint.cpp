@@ -19,7 +19,8 @@ void save_checkpoint(const std::filesystem::path& path, const Run& run) {
   for (const auto& moment : run.moments()) {
     tensors.push_back({moment_name(moment.name), {moment.values.size()}, moment.values});
   }
-  save_safetensors(path, tensors, {{"format", "subfleet checkpoint 1"}, {"round", std::to_string(run.round())}});
+  save_safetensors(path, tensors,
+                   {{"format", "subfleet checkpoint 1"}, {"round", std::to_string(run.round())}});
 }
 
 void load_checkpoint(const std::filesystem::path& path, Run& run) {
@@ -27,7 +28,8 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   const auto text = file.metadata.find("round");
   uint32_t round = 0;
   if (text == file.metadata.end() ||
-      std::from_chars(text->second.data(), text->second.data() + text->second.size(), round).ec != std::errc()) {
+      std::from_chars(text->second.data(), text->second.data() + text->second.size(), round).ec !=
+          std::errc()) {
     throw bad_request(path.string(), "is no checkpoint: it names no round");
   }
   const std::vector<float> weights = weights_from(file, run.model(), path.string());
@@ -35,8 +37,9 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   for (const auto& moment : run.moments()) {
     const auto found = file.tensors.find(moment_name(moment.name));
     if (found == file.tensors.end() || found->second.values.size() != moment.values.size()) {
-      throw bad_request(path.string(), fmt::format("lacks the optimizer's '{}'; it was saved by another optimizer",
-                                                   moment.name));
+      throw bad_request(
+          path.string(),
+          fmt::format("lacks the optimizer's '{}'; it was saved by another optimizer", moment.name));
     }
     moments.push_back(found->second.values);
   }

@@ -6,11 +6,12 @@
 
 namespace subfleet {
 
-// A run's whole state between two rounds (round number, weights, optimizer moments) as one safetensors file, replaced
-// atomically: after a crash the file is the last good one.
+// A run's whole state between two rounds (round number, weights, optimizer moments) as one safetensors file,
+// replaced atomically: after a crash the file is the last good one.
 void save_checkpoint(const std::filesystem::path& path, const Run& run);
 
-// Puts a run, made from the same configuration, into the saved state. Throws Error if the file does not fit it.
+// Puts a run, made from the same configuration, into the saved state. Throws Error if the file does not fit
+// it.
 void load_checkpoint(const std::filesystem::path& path, Run& run);
 
 }  // namespace subfleet

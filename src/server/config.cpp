@@ -1,13 +1,13 @@
 #include "subfleet/config.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <sstream>
-#include <toml++/toml.h>
 #include <type_traits>
 
 #include "subfleet/codes.h"
@@ -210,7 +210,8 @@ std::optional<std::string> first_fixed_difference(const Config& a, const Config&
 void validate(Config& config) {
   const ModelSpec model = find_model(config.model);
   const CodeFamily& family = code_family(config.code.family);
-  for (const size_t layer : droppable_layers(model)) family.weight(model.layers[layer].units, config.code.keep);
+  for (const size_t layer : droppable_layers(model))
+    family.weight(model.layers[layer].units, config.code.keep);
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }

@@ -57,13 +57,17 @@ TEST(Config, MistakesAreOneLineThatNamesWhatWouldBeRight) {
   Config config;
   EXPECT_EQ(complaint([&] { set(config, "round.client", "3"); }).substr(0, 58),
             "setting: unknown 'round.client'; nearest: round.clients (k");
-  EXPECT_EQ(complaint([&] { set(config, "round.clients", "many"); }), "round.clients: must be a whole number");
-  EXPECT_EQ(complaint([&] { set(config, "round.clients", "0"); }), "round.clients: 0 is not between 1 and 4000000000");
+  EXPECT_EQ(complaint([&] { set(config, "round.clients", "many"); }),
+            "round.clients: must be a whole number");
+  EXPECT_EQ(complaint([&] { set(config, "round.clients", "0"); }),
+            "round.clients: 0 is not between 1 and 4000000000");
   EXPECT_EQ(complaint([&] { set(config, "code.keep", "1.5"); }), "code.keep: 1.5 is not between 0 and 1");
-  EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }), "server.lr: nan is not between 0 and 1000000");
+  EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }),
+            "server.lr: nan is not between 0 and 1000000");
   EXPECT_EQ(complaint([&] { set(config, "round.shuffle", "1"); }), "round.shuffle: must be true or false");
   EXPECT_EQ(complaint([&] { set(config, "code.family", "3"); }), "code.family: must be a text");
-  EXPECT_EQ(complaint([] { parse_config("[round]\nclients = = 3", "f.toml"); }).substr(0, 15), "f.toml: line 2:");
+  EXPECT_EQ(complaint([] { parse_config("[round]\nclients = = 3", "f.toml"); }).substr(0, 15),
+            "f.toml: line 2:");
   EXPECT_EQ(complaint([] { parse_config("[round]\nclient = 3", "f.toml"); }).substr(0, 40),
             "f.toml: setting: unknown 'round.client';");
 }

@@ -16,8 +16,8 @@ static_assert(std::endian::native == std::endian::little, "messages are little-e
 constexpr uint32_t kJobMagic = 0x314A4653;     // "SFJ1"
 constexpr uint32_t kUpdateMagic = 0x31554653;  // "SFU1"
 
-// The three ways to walk over a message: count its bytes, write them, read them. Each has the same call operator, so
-// that a message's layout is written down once.
+// The three ways to walk over a message: count its bytes, write them, read them. Each has the same call
+// operator, so that a message's layout is written down once.
 struct Counter {
   size_t bytes = 0;
   template <typename T>
@@ -25,7 +25,9 @@ struct Counter {
     bytes += sizeof(T);
   }
   void operator()(const std::string& text) { bytes += sizeof(uint32_t) + text.size(); }
-  void operator()(const std::vector<float>& values) { bytes += sizeof(uint64_t) + values.size() * sizeof(float); }
+  void operator()(const std::vector<float>& values) {
+    bytes += sizeof(uint64_t) + values.size() * sizeof(float);
+  }
 };
 
 struct Writer {
@@ -82,9 +84,7 @@ struct Reader {
 
 // The layouts. `m` is const for Counter and Writer.
 template <typename Walk>
-void walk(Walk& field, auto& m)
-  requires std::is_same_v<std::remove_cvref_t<decltype(m)>, JobMessage>
-{
+void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decltype(m)>, JobMessage> {
   field(m.model);
   field(m.code.family);
   field(m.code.keep);
@@ -101,9 +101,7 @@ void walk(Walk& field, auto& m)
 }
 
 template <typename Walk>
-void walk(Walk& field, auto& m)
-  requires std::is_same_v<std::remove_cvref_t<decltype(m)>, UpdateMessage>
-{
+void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decltype(m)>, UpdateMessage> {
   field(m.round);
   field(m.row);
   field(m.report.examples);

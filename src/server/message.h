@@ -11,8 +11,8 @@
 
 namespace subfleet {
 
-// What travels to a client: which sub-model it gets, by the few numbers that name it (never as bits), how to train it,
-// and its weights.
+// What travels to a client: which sub-model it gets, by the few numbers that name it (never as bits), how to
+// train it, and its weights.
 struct JobMessage {
   std::string model;
   CodeOptions code;

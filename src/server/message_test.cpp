@@ -66,7 +66,8 @@ TEST(Message, TheCountedSizeIsTheEncodedSize) {
 
 TEST(Message, ADeviceRebuildsTheServersSubModelFromTheMessage) {
   const JobMessage message = job();
-  const auto server = draw_submodels(find_model(message.model), message.code, message.seed, message.round, message.rows);
+  const auto server =
+      draw_submodels(find_model(message.model), message.code, message.seed, message.round, message.rows);
   const SubModel device = named_submodel(decode_job(encode(message)));
   ASSERT_EQ(device.tensors().size(), server[3].tensors().size());
   for (size_t t = 0; t < device.tensors().size(); ++t) {

@@ -68,8 +68,8 @@ std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t cou
   return chosen;
 }
 
-std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
-                                 uint32_t clients) {
+std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
+                                 uint32_t round, uint32_t clients) {
   const CodeFamily& family = code_family(code.family);
   std::vector<CodeBook> books;
   for (const size_t layer : droppable_layers(model)) {
@@ -83,8 +83,8 @@ std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code
   return books;
 }
 
-std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
-                                     uint32_t clients) {
+std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
+                                     uint32_t round, uint32_t clients) {
   const std::vector<CodeBook> books = draw_books(model, code, seed, round, clients);
   std::vector<SubModel> submodels;
   for (uint32_t row = 0; row < clients; ++row) {
@@ -95,15 +95,17 @@ std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& 
   return submodels;
 }
 
-void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input, uint32_t classes) {
+void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,
+                uint32_t classes) {
   if (config.clients > clients) {
-    throw bad_request("round.clients", fmt::format("{} a round, but there are only {}", config.clients, clients));
+    throw bad_request("round.clients",
+                      fmt::format("{} a round, but there are only {}", config.clients, clients));
   }
   if (!(input == model.input) || classes > class_count(model)) {
     throw bad_request("model.name",
-                      fmt::format("{} takes {}x{}x{} and {} classes; the data have {}x{}x{} and {}", model.name,
-                                  model.input.channels, model.input.height, model.input.width, class_count(model),
-                                  input.channels, input.height, input.width, classes));
+                      fmt::format("{} takes {}x{}x{} and {} classes; the data have {}x{}x{} and {}",
+                                  model.name, model.input.channels, model.input.height, model.input.width,
+                                  class_count(model), input.channels, input.height, input.width, classes));
   }
 }
 
@@ -148,7 +150,8 @@ RoundReport Run::step() {
   // 5: the server steps.
   optimizer_->step(weights_, sum_, pool_);
   if (!all_finite(weights_, pool_)) {
-    throw failure(fmt::format("round {}", number), "the weights are no longer finite; lower server.lr and start again");
+    throw failure(fmt::format("round {}", number),
+                  "the weights are no longer finite; lower server.lr and start again");
   }
   round_ = number;
   return report;
@@ -158,10 +161,12 @@ void Run::set_weights(std::span<const float> weights) {
   std::copy(weights.begin(), weights.end(), weights_.begin());
 }
 
-void Run::restore(uint32_t round, std::span<const float> weights, std::span<const std::vector<float>> moments) {
+void Run::restore(uint32_t round, std::span<const float> weights,
+                  std::span<const std::vector<float>> moments) {
   set_weights(weights);
   const auto mine = optimizer_->moments();
-  for (size_t i = 0; i < mine.size(); ++i) std::copy(moments[i].begin(), moments[i].end(), mine[i].values.begin());
+  for (size_t i = 0; i < mine.size(); ++i)
+    std::copy(moments[i].begin(), moments[i].end(), mine[i].values.begin());
   round_ = round;
 }
 

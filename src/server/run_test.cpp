@@ -27,8 +27,8 @@ class TinyFleet final : public Fleet {
   uint32_t clients() const override { return data_.clients(); }
   uint32_t classes() const override { return data_.classes(); }
   Shape input() const override { return data_.input(); }
-  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs, const LocalTraining& how,
-                               PartialSum& sum) override {
+  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
+                               const LocalTraining& how, PartialSum& sum) override {
     return trainer_->train(
         weights, jobs, [this](uint32_t client) { return data_.load(client); }, how, sum);
   }
@@ -50,7 +50,8 @@ Config tiny_config() {
   return config;
 }
 
-std::vector<float> weights_after(const Config& config, uint32_t rounds, size_t threads, std::string_view device) {
+std::vector<float> weights_after(const Config& config, uint32_t rounds, size_t threads,
+                                 std::string_view device) {
   ThreadPool pool(threads);
   TinyFleet fleet(pool, device);
   subfleet::Run run(config, fleet, pool);
@@ -76,8 +77,9 @@ TEST(Run, WithoutDropoutARoundIsPlainFedAvg) {
     const auto network = reference::make_network(model);
     for (size_t first = 0; first < mine.count(); first += config.local.batch) {
       const size_t count = std::min<size_t>(config.local.batch, mine.count() - first);
-      const Batch batch{.inputs = std::span(mine.inputs).subspan(first * mine.features, count * mine.features),
-                        .labels = std::span(mine.labels).subspan(first, count)};
+      const Batch batch{
+          .inputs = std::span(mine.inputs).subspan(first * mine.features, count * mine.features),
+          .labels = std::span(mine.labels).subspan(first, count)};
       network->train_step(weights, batch, config.local.client_lr);
     }
     for (size_t i = 0; i < mean.size(); ++i) mean[i] += weights[i] * static_cast<double>(mine.count());
@@ -112,7 +114,8 @@ TEST(Run, EveryFamilyAndOptimizerTrains) {
       } catch (const Error&) {
         continue;  // a family that has no words for 128 units
       }
-      EXPECT_NE(weights_after(config, 1, 2, "cpu"), initial_weights(find_model(config.model), config.run.seed))
+      EXPECT_NE(weights_after(config, 1, 2, "cpu"),
+                initial_weights(find_model(config.model), config.run.seed))
           << family->name() << " " << optimizer;
     }
   }
@@ -123,7 +126,8 @@ TEST(Run, AWeightNobodyHeldIsUntouchedAndAHeldOneMoves) {
   config.code.family = "same";  // half of dense2 is held by nobody
   const std::vector<float> start = initial_weights(find_model(config.model), config.run.seed);
   const std::vector<float> after = weights_after(config, 1, 1, "reference");
-  const auto submodels = draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
+  const auto submodels =
+      draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
   std::vector<bool> held(start.size(), false);
   submodels[0].for_each_run([&](size_t full, size_t, size_t count) {
     std::fill_n(held.begin() + static_cast<ptrdiff_t>(full), count, true);
@@ -185,7 +189,8 @@ TEST(Run, BytesAreFourAParameterEachWayAndAShortHeader) {
   const Config config = tiny_config();
   subfleet::Run run(config, fleet, pool);
   const RoundReport report = run.step();
-  const auto submodels = draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
+  const auto submodels =
+      draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
   const uint64_t payload = 4 * config.clients * submodels[0].size();
   EXPECT_GT(report.bytes_down, payload);
   EXPECT_GT(report.bytes_up, payload);

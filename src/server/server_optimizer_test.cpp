@@ -30,7 +30,8 @@ std::vector<std::vector<float>> weights_after_each_round(const OptimizerOptions&
   const auto optimizer = make_server_optimizer(options, parameter_count(kTwoUnits));
   std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
   std::vector<std::vector<float>> after;
-  for (const std::optional<float> update : {std::optional(1.0f), std::optional(-0.5f), std::optional<float>(), std::optional(0.25f)}) {
+  for (const std::optional<float> update :
+       {std::optional(1.0f), std::optional(-0.5f), std::optional<float>(), std::optional(0.25f)}) {
     optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), pool);
     after.push_back(weights);
   }
@@ -100,7 +101,8 @@ TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
     EXPECT_EQ(weights[2], before[2]) << name;
     EXPECT_NE(weights[1], before[1]) << name;
     size_t index = 0;
-    for (const auto& moment : optimizer->moments()) EXPECT_EQ(moment.values[0], moments_before[index++]) << name;
+    for (const auto& moment : optimizer->moments())
+      EXPECT_EQ(moment.values[0], moments_before[index++]) << name;
   }
 }
 
