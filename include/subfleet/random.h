@@ -46,8 +46,7 @@ class Random {
 
   template <typename T>
   void shuffle(std::span<T> items) {  // Fisher-Yates
-    for (uint32_t i = static_cast<uint32_t>(items.size()); i > 1; --i)
-      std::swap(items[i - 1], items[below(i)]);
+    for (auto i = static_cast<uint32_t>(items.size()); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
 
  private:

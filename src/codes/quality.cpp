@@ -22,7 +22,8 @@ size_t magnitude(size_t length, size_t distance) {
 
 // How many rows can be compared in pairs if one comparison costs that much.
 size_t affordable_rows(size_t rows, size_t cost) {
-  const auto most = static_cast<size_t>(std::sqrt(2.0 * static_cast<double>(kMostWork / cost)));
+  const auto most =
+      static_cast<size_t>(std::sqrt(2.0 * static_cast<double>(kMostWork) / static_cast<double>(cost)));
   return std::min(rows, most);
 }
 

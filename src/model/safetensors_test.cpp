@@ -34,7 +34,9 @@ TEST(Safetensors, TheBytesAreTheFormats) {
   std::memcpy(&length, content.data(), 8);
   EXPECT_EQ(length, header.size());
   EXPECT_EQ(content.substr(8, length), header);
-  EXPECT_EQ(0, std::memcmp(content.data() + 8 + length, values.data(), 8));
+  std::vector<float> stored(2);
+  std::memcpy(stored.data(), content.data() + 8 + length, 8);
+  EXPECT_EQ(stored, values);
   EXPECT_EQ(content.size(), 8 + length + 8);
 }
 

@@ -35,7 +35,7 @@ void read_settings(RunSummary& run, const fs::path& path) {
 // The folder with no "." or trailing slash, and links followed, so that two spellings of it are equal.
 fs::path true_path(const fs::path& folder) {
   std::error_code code;
-  const fs::path path = fs::canonical(folder, code);
+  fs::path path = fs::canonical(folder, code);
   if (code || !fs::is_directory(path, code)) {
     throw bad_request(folder.string(),
                       "there is no such folder; give the folder that 'subfleet train --out' made");

@@ -68,7 +68,7 @@ size_t text_width(std::string_view text) {
 std::string clip_text(std::string_view text, size_t width) {
   constexpr std::string_view kCut = "...";
   if (text_width(text) <= width) return std::string(text);
-  if (width <= kCut.size()) return std::string(width, '.');
+  if (width <= kCut.size()) return std::string(kCut.substr(0, width));
   size_t end = 0;
   for (size_t columns = 0; end < text.size(); ++end) {
     if (!continues_character(text[end]) && ++columns > width - kCut.size()) break;

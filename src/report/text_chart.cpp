@@ -171,7 +171,8 @@ std::string bottom_rows(const Axis& axis, const Frame& frame, size_t margin, siz
     const size_t start =
         std::min(centre - std::min(centre, label.size() / 2), width - std::min(width, label.size()));
     if (!labels.empty() && start < labels.size() + 2) continue;
-    labels = pad_right(labels, start) + label;
+    labels = pad_right(labels, start);
+    labels += label;
   }
   std::string line(margin, ' ');
   line += frame.corner;

@@ -100,7 +100,7 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
 }
 
 // clang-format off
-#define FIELD(path) [](Config& c) -> auto& { return c.path; }
+#define FIELD(path) ([](Config& c) -> auto& { return c.path; })
 const std::vector<Key>& keys() {
   static const std::vector<Key> table{
       key("model.name", FIELD(model), "which network of the model zoo"),

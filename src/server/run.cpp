@@ -89,6 +89,7 @@ std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& 
   std::vector<SubModel> submodels;
   for (uint32_t row = 0; row < clients; ++row) {
     std::vector<std::vector<uint32_t>> kept;
+    kept.reserve(books.size());
     for (const CodeBook& book : books) kept.push_back(book.kept(row));
     submodels.emplace_back(model, kept);
   }

@@ -217,6 +217,7 @@ TEST(Run, MoreClientsThanThereAreIsABadRequest) {
 
 TEST(SampleClients, AreDifferentAndEquallyLikely) {
   constexpr uint32_t kTotal = 20, kCount = 5, kRounds = 8000;
+  constexpr uint32_t kOften = kRounds * kCount / kTotal, kFirst = kRounds / kTotal;
   std::vector<int> taken(kTotal, 0), first(kTotal, 0);
   for (uint32_t round = 0; round < kRounds; ++round) {
     const auto clients = sample_clients(1, round, kCount, kTotal);
@@ -225,8 +226,8 @@ TEST(SampleClients, AreDifferentAndEquallyLikely) {
     ++first[clients[0]];
   }
   for (uint32_t client = 0; client < kTotal; ++client) {
-    EXPECT_NEAR(taken[client], kRounds * kCount / kTotal, 170);  // four standard deviations
-    EXPECT_NEAR(first[client], kRounds / kTotal, 85);
+    EXPECT_NEAR(taken[client], kOften, 170);  // four standard deviations
+    EXPECT_NEAR(first[client], kFirst, 85);
   }
   EXPECT_EQ(sample_clients(1, 1, 3, 3).size(), 3);
 }

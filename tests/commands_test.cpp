@@ -1,0 +1,120 @@
+// The commands that look rather than train, as a user meets them.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "base/file.h"
+#include "program.h"
+#include "temporary_folder.h"
+
+namespace subfleet {
+namespace {
+
+using Json = nlohmann::json;
+
+Json json_of(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return Json::parse(outcome.out);
+}
+
+TEST(Codes, PrintsQualityAndWritesTheBookAndItsPicture) {
+  const TemporaryFolder folder;
+  const std::string npy = (folder / "b.npy").string(), png = (folder / "b.png").string();
+  const Outcome outcome =
+      run_program({"codes", "gold", "--length", "64", "--rows", "35", "--out", npy, "--png", png});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* word : {"weight", "correlation, shift 0", "correlation, all shifts", "distance, least",
+                           "bound", "distance, mean", "rows that keep a unit"}) {
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
+  const std::string array = read_file(npy);
+  EXPECT_EQ(array.substr(1, 5), "NUMPY");
+  EXPECT_EQ(array.size() % 64, (35u * 64u) % 64);
+  size_t ones = 0;
+  for (size_t i = array.size() - size_t{35} * 64; i < array.size(); ++i)
+    ones += static_cast<size_t>(array[i]);
+  EXPECT_EQ(ones, 35u * 32u);
+}
+
+TEST(Codes, JsonIsOneObject) {
+  EXPECT_TRUE(
+      json_of(run_program({"codes", "cwc", "--length", "100", "--keep", "0.25", "--rows", "10", "--json"}))
+          .is_object());
+}
+
+TEST(Codes, WhatCannotBeMetNamesWhatCan) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"codes", "gold", "--length", "100", "--rows", "5"},
+        {"codes", "gold", "--length", "64", "--rows", "5", "--keep", "0.3"}}) {
+    const Outcome outcome = run_program(arguments);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find("cwc and random take any"), std::string::npos) << outcome.err;
+  }
+  EXPECT_NE(run_program({"codes", "glod", "--length", "64", "--rows", "5"}).err.find("nearest: gold"),
+            std::string::npos);
+}
+
+TEST(Data, ShowDrawsAContactSheetAndStatsCounts) {
+  const TemporaryFolder folder;
+  const std::string png = (folder / "sheet.png").string();
+  ASSERT_EQ(run_program({"data", "show", "--rows", "3", "--out", png}).status, 0);
+  EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
+  const Outcome stats = run_program({"data", "stats", "--writers", "50"});
+  EXPECT_EQ(stats.status, 0);
+  EXPECT_NE(stats.out.find("clients             50"), std::string::npos) << stats.out;
+  EXPECT_EQ(run_program({"data", "stats", "--source", "idx", "--path", (folder / "none").string()}).status,
+            2);
+}
+
+TEST(Plan, NamesEveryClientsUnits) {
+  const Outcome outcome = run_program({"plan", "--set", "round.clients=6", "--set", "data.writers=30"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::set<int> clients;
+  for (std::string line; std::getline(lines, line);) {
+    const Json job = Json::parse(line);
+    clients.insert(job.at("client").get<int>());
+    EXPECT_GT(job.at("examples"), 0);
+    EXPECT_EQ(job.at("kept").at("conv2").size(), 32u);
+    EXPECT_EQ(job.at("kept").at("dense1").size(), 1024u);
+  }
+  EXPECT_EQ(clients.size(), 6u);
+}
+
+TEST(Report, ComparesRunsInATableAndAPage) {
+  const TemporaryFolder folder;
+  for (const char* family : {"none", "gold"}) {
+    ASSERT_EQ(run_program({"train", "--quiet", "--out", (folder / family).string(), "--set",
+                           std::string("code.family=") + family, "--set", "model.name=emnist-mlp", "--set",
+                           "run.rounds=2", "--set", "round.clients=3", "--set", "data.writers=20", "--set",
+                           "run.eval_samples=100"})
+                  .status,
+              0);
+  }
+  const std::string page = (folder / "page.html").string(), svg = (folder / "chart.svg").string();
+  const Outcome outcome = run_program(
+      {"report", (folder / "none").string(), (folder / "gold").string(), "--out", page, "--svg", svg});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("gold 0.5"), std::string::npos) << outcome.out;
+  EXPECT_NE(read_file(page).find("<svg"), std::string::npos);
+  EXPECT_EQ(read_file(page).find("src="), std::string::npos) << "needs nothing else";
+  EXPECT_NE(read_file(svg).find("</svg>"), std::string::npos);
+  EXPECT_EQ(run_program({"report", (folder / "nothing").string()}).status, 2);
+}
+
+TEST(Help, EveryCommandHasOne) {
+  for (const char* command : {"train", "plan", "codes", "data", "report"}) {
+    const Outcome outcome = run_program({command, "--help"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_GT(outcome.out.size(), 100u) << command;
+  }
+  EXPECT_EQ(run_program({}).status, 2);
+  EXPECT_EQ(run_program({"--version"}).out, "subfleet 0.1.0\n");
+}
+
+}  // namespace
+}  // namespace subfleet
