@@ -1,6 +1,9 @@
 #include "interrupt.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <string_view>
 
 namespace subfleet::cli {
 namespace {
@@ -9,6 +12,8 @@ volatile std::sig_atomic_t asked_to_stop = 0;  // a signal handler can reach not
 
 void on_signal(int number) {
   asked_to_stop = 1;
+  constexpr std::string_view kMessage = "\nfinishing this round; once more stops at once\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   std::signal(number, SIG_DFL);
 }
 

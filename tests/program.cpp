@@ -17,8 +17,8 @@ namespace {
 
 [[noreturn]] void become(std::vector<std::string> arguments, const std::string& out, const std::string& err,
                          const ProgramOptions& options) {
-  ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-  ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  ::dup2(::open(out.c_str(), O_WRONLY), STDOUT_FILENO);
+  ::dup2(::open(err.c_str(), O_WRONLY), STDERR_FILENO);
   if (options.largest_file) {
     const rlimit limit{*options.largest_file, *options.largest_file};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -36,6 +36,8 @@ namespace {
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const TemporaryFolder folder;
   const std::string out = (folder / "out").string(), err = (folder / "err").string();
+  write_file(out, "");  // now, so that they are there however early the program is killed
+  write_file(err, "");
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become(arguments, out, err, options);

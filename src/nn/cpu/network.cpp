@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "nn/cpu/layer.h"
 #include "subfleet/error.h"
@@ -118,10 +119,19 @@ class CpuNetwork final : public Network {
 
   // The plan of that kind and size, with its tensors in the buffer. Making one is slow, so they are kept.
   Plan& prepare(size_t batch, bool training) {
-    Plan& plan = plans_.try_emplace({batch, training}, engine_, sites_, batch, training).first->second;
+    Plan& plan = find_or_make(batch, training);
     buffer_.resize(std::max(buffer_.size(), plan.bytes() / sizeof(Line)));
     plan.bind(buffer_.data()->bytes);
     return plan;
+  }
+
+  // oneDNN shares what it makes between threads, so one makes at a time.
+  Plan& find_or_make(size_t batch, bool training) {
+    const auto found = plans_.find({batch, training});
+    if (found != plans_.end()) return found->second;
+    static std::mutex making;
+    const std::lock_guard lock(making);
+    return plans_.try_emplace({batch, training}, engine_, sites_, batch, training).first->second;
   }
 
   std::vector<LayerSite> sites_;
