@@ -23,7 +23,7 @@ void read_settings(RunSummary& run, const fs::path& path) {
     run.model = text("model.name");
     run.family = text("code.family");
     run.optimizer = text("server.optimizer");
-    run.keep = table.at_path("code.keep").value<double>();
+    if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // none keeps all
     run.server_lr = table.at_path("server.lr").value<double>();
     run.clients = table.at_path("round.clients").value<int64_t>();
     run.seed = table.at_path("run.seed").value<int64_t>();
