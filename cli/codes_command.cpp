@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/png.h"
+#include "checks.h"
 #include "codes/quality.h"
 #include "commands.h"
 #include "subfleet/codes.h"
@@ -169,8 +171,8 @@ void run(const CodesOptions& options) {
   }
   const CodeBook book = family.draw(options.request);
   const BookQuality quality = measure(book);
-  if (!options.out.empty()) write_npy(options.out, book);
   if (!options.png.empty()) draw_png(options.png, book);
+  if (!options.out.empty()) write_npy(options.out, book);
   if (options.json) {
     fmt::print("{}\n", to_json(options, quality).dump(2));
     return;
@@ -186,27 +188,27 @@ void run(const CodesOptions& options) {
 void add_codes_command(CLI::App& program) {
   auto options = std::make_shared<CodesOptions>();
   BookRequest& request = options->request;
-  const auto not_negative = [](const std::string& text) {
-    return text.starts_with('-') ? text + " is negative" : std::string();
-  };
+  const CLI::Validator count = whole_number(1, uint64_t{1} << 32);
   CLI::App* command = program.add_subcommand("codes", "Makes a code book and prints its quality");
   command->add_option("family", options->family, "The code family; --list lists them")->type_name("FAMILY");
-  command->add_option("--length", request.length, "Units of the layer")->check(not_negative)->type_name("N");
-  command->add_option("--rows", request.rows, "Clients of the round")->check(not_negative)->type_name("M");
+  command->add_option("--length", request.length, "Units of the layer")->check(count)->type_name("N");
+  command->add_option("--rows", request.rows, "Clients of the round")->check(count)->type_name("M");
   command->add_option("--keep", request.keep, "Kept fraction of the units")
       ->capture_default_str()
       ->type_name("F");
   command->add_option("--seed", request.seed, "Names the book, with the round")
-      ->check(not_negative)
+      ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
       ->capture_default_str()
       ->type_name("S");
   command->add_option("--round", request.round, "The round it is for")
-      ->check(not_negative)
+      ->check(whole_number(0, std::numeric_limits<uint32_t>::max()))
       ->capture_default_str()
       ->type_name("R");
   command->add_option("--out", options->out, "Writes the book as a NumPy array, uint8 [rows, length]")
+      ->check(not_empty())
       ->type_name("F.npy");
   command->add_option("--png", options->png, "Draws the book: a row a client, kept units dark")
+      ->check(not_empty())
       ->type_name("F.png");
   command->add_flag("--json", options->json, "Prints the quality as one JSON object");
   command->add_flag("--list", options->list, "Lists the families");

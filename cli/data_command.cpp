@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/png.h"
+#include "checks.h"
 #include "commands.h"
 #include "data/contact_sheet.h"
 #include "subfleet/data.h"
@@ -22,12 +24,19 @@ struct Request {
   std::string out;
 };
 
+constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+
 void add_source_options(CLI::App& command, DataOptions& data) {
   command.add_option("--source", data.source, "glyphs (generated) or idx")->capture_default_str();
   command.add_option("--path", data.path, "idx: the folder with the images, labels and writers files");
-  command.add_option("--writers", data.writers, "glyphs: how many writers there are")->capture_default_str();
-  command.add_option("--seed", data.seed, "glyphs: which writers")->capture_default_str();
-  command.add_option("--min-samples", data.min_samples, "leave out clients with fewer examples");
+  command.add_option("--writers", data.writers, "glyphs: how many writers there are")
+      ->check(whole_number(1, kMost))
+      ->capture_default_str();
+  command.add_option("--seed", data.seed, "glyphs: which writers")
+      ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
+      ->capture_default_str();
+  command.add_option("--min-samples", data.min_samples, "leave out clients with fewer examples")
+      ->check(whole_number(0, kMost));
   command.add_flag("--raw-polarity", data.raw_polarity, "idx: x = byte / 255 instead of 1 - byte / 255");
 }
 
@@ -82,10 +91,15 @@ void add_data_command(CLI::App& program) {
       data->add_subcommand("show", "Write a contact sheet: a row a client, a column a class");
   add_source_options(*show_command, request->data);
   show_command->add_option("--first", request->sheet.first, "the client of the first row")
+      ->check(whole_number(0, kMost))
       ->capture_default_str();
-  show_command->add_option("--rows", request->sheet.rows, "how many clients")->capture_default_str();
-  show_command->add_option("--scale", request->sheet.scale, "screen pixels a pixel")->capture_default_str();
-  show_command->add_option("--out", request->out, "the PNG file to write")->required();
+  show_command->add_option("--rows", request->sheet.rows, "how many clients")
+      ->check(whole_number(1, kMost))
+      ->capture_default_str();
+  show_command->add_option("--scale", request->sheet.scale, "screen pixels a pixel")
+      ->check(whole_number(1, 64))
+      ->capture_default_str();
+  show_command->add_option("--out", request->out, "the PNG file to write")->required()->check(not_empty());
   show_command->callback([request] { show(*request); });
 
   CLI::App* stats_command = data->add_subcommand("stats", "Count clients, examples and classes");

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "checks.h"
 #include "config_options.h"
 #include "subfleet/codes.h"
 #include "subfleet/data.h"
@@ -44,7 +46,7 @@ void add_plan_command(CLI::App& program) {
       "plan", "Print who takes part in a round and which units each holds, one JSON line a client");
   options->config.add_to(*command);
   command->add_option("--round", options->round, "counted from 1")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1, std::numeric_limits<uint32_t>::max()))
       ->capture_default_str();
   command->callback([options] { print_plan(*options); });
 }

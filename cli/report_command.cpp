@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -42,7 +43,9 @@ void report(const Request& request) {
   } else {
     const auto terminal = look_at_terminal(stdout);
     fmt::print("{}\n{}", report_table(runs, comparison),
-               text_chart(curve, {.unicode = terminal.unicode, .colour = terminal.colour}));
+               text_chart(curve, {.unicode = terminal.unicode,
+                                  .colour = terminal.colour,
+                                  .width = std::clamp<size_t>(terminal.width, 40, 70)}));
     for (const auto& run : runs) {
       if (run.rounds.empty()) fmt::print("\n{} has no rounds yet\n", run.name);
     }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "checks.h"
 #include "config_options.h"
 #include "interrupt.h"
 #include "report/progress.h"
@@ -50,8 +51,11 @@ Config resumed_config(const TrainOptions& options, const RunWriter& writer) {
   Config config = saved;
   options.config.apply_sets(config);
   validate(config);
-  if (const auto name = first_fixed_difference(saved, config)) {
-    throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
+  const auto before = fixed_settings(saved);
+  for (const auto& [name, value] : fixed_settings(config)) {
+    if (before.at(name) != value) {
+      throw bad_request(name, "cannot change in a run that has begun; start a new run with --out");
+    }
   }
   return config;
 }
@@ -90,8 +94,10 @@ bool train_rounds(const Config& config, Run& run, RunWriter& writer, Progress& p
     const bool last = report.round == config.run.rounds;
     if (last || report.round % config.run.eval_every == 0) {
       const Evaluation evaluation = run.evaluate();
-      record.test_accuracy = evaluation.accuracy();
-      record.test_loss = evaluation.loss;
+      if (evaluation.examples > 0) {
+        record.test_accuracy = evaluation.accuracy();
+        record.test_loss = evaluation.loss;
+      }
     }
     writer.append(record);
     if (!last && report.round % config.run.checkpoint_every == 0) writer.checkpoint(run);
@@ -117,9 +123,11 @@ void print_result(const RunWriter& writer, bool complete, uint32_t round) {
     return;
   }
   const RunSummary summary = load_run(writer.folder());
+  const auto accuracy = final_accuracy(summary);
   const auto bytes = static_cast<double>(bytes_total(summary));
-  fmt::print("test accuracy {} after {} rounds, {} exchanged; everything is in {}\n",
-             human_percent(final_accuracy(summary)), round, human_bytes(bytes), folder);
+  fmt::print("{} after {} rounds, {} exchanged; everything is in {}\n",
+             accuracy ? "test accuracy " + human_percent(accuracy) : "nothing to test with", round,
+             human_bytes(bytes), folder);
 }
 
 void train(const TrainOptions& options) {
@@ -168,13 +176,15 @@ void add_train_command(CLI::App& program) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = program.add_subcommand("train", "Train one model with a fleet of clients");
   options->config.add_to(*command);
-  command->add_option("--out", options->out, "folder of the run [runs/DATE-FAMILY-OPTIMIZER]");
-  command->add_option("--resume", options->resume, "go on with the run of this folder");
-  command->add_option("--init", options->init, "start from the weights of this safetensors file");
+  command->add_option("--out", options->out, "folder of the run [runs/DATE-FAMILY-OPTIMIZER]")
+      ->check(not_empty());
+  command->add_option("--resume", options->resume, "go on with the run of this folder")->check(not_empty());
+  command->add_option("--init", options->init, "start from the weights of this safetensors file")
+      ->check(not_empty());
   command->add_option("--device", options->device, "what does the arithmetic: cpu or reference")
       ->capture_default_str();
-  command->add_option("--threads", options->threads,
-                      "0: one per core; the result is the same for any number");
+  command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
+      ->check(whole_number(0, 1024));
   command->add_flag("--quiet", options->quiet, "print nothing but errors");
   command->add_flag("--settings", options->show_settings, "list every setting with its default, and stop");
   command->callback([options] { train(*options); });

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,9 +53,9 @@ void set(Config& config, std::string_view name, std::string_view value);
 Config parse_config(std::string_view text, std::string_view source);
 std::string to_toml(const Config& config);
 
-// The first setting that differs and that a run cannot change once it has begun (all but how long it runs and
-// how often it is measured and saved).
-std::optional<std::string> first_fixed_difference(const Config& a, const Config& b);
+// The settings, by name and as TOML, that a run cannot change once it has begun: all but how long it runs,
+// how often it is measured and saved, and where its data lie.
+std::map<std::string, std::string> fixed_settings(const Config& config);
 
 // Checks what only shows when settings meet: that every family can mask every droppable layer, and so on;
 // resolves server.lr = 0. Throws Error.

@@ -36,6 +36,7 @@ class Run {
   Evaluation evaluate() { return fleet_.evaluate(model_, weights_); }
 
   uint32_t round() const { return round_; }  // rounds done
+  const Config& config() const { return config_; }
   const ModelSpec& model() const { return model_; }
   std::span<const float> weights() const { return weights_; }
   std::vector<ServerOptimizer::Moment> moments() const { return optimizer_->moments(); }

@@ -16,16 +16,23 @@
 namespace subfleet {
 namespace {
 
-Error cannot_write(const std::filesystem::path& path, int code) {
-  return failure(path.string(), fmt::format("cannot be written ({}); the old content, if any, is untouched",
-                                            std::generic_category().message(code)));
+// Where a write to `path` ends up: links are followed, and only a plain file is ever replaced.
+std::filesystem::path target_of(const std::filesystem::path& path) {
+  std::error_code code;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, code);
+  if (code) throw cannot_write(path, code.value());
+  const auto status = std::filesystem::status(target, code);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw failure(path.string(), "cannot be written: what is there is not a plain file");
+  }
+  return target;
 }
 
 // A file under a temporary name; gone again unless commit() is reached.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::filesystem::path& target)
-      : target_(target), name_(target.string() + fmt::format(".tmp{}", ::getpid())) {
+      : target_(target_of(target)), name_(target_.string() + fmt::format(".tmp{}", ::getpid())) {
     descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (descriptor_ < 0) throw cannot_write(target_, errno);
   }
@@ -60,6 +67,10 @@ class TemporaryFile {
 };
 
 }  // namespace
+
+Error cannot_write(const std::filesystem::path& path, int code) {
+  return failure(path.string(), fmt::format("cannot be written ({})", std::generic_category().message(code)));
+}
 
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
   TemporaryFile file(path);

@@ -6,11 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "subfleet/error.h"
+
 namespace subfleet {
+
+// "PATH: cannot be written (why)", from an errno.
+Error cannot_write(const std::filesystem::path& path, int code);
 
 // Writes a file so that a reader, or a crash, sees either the old content or the new: to a temporary name in
 // the same folder, flushed to the disk, then renamed. Parts are written one after the other. Throws Error,
-// removing the temporary file, if anything fails.
+// removing the temporary file, if anything fails. A link is followed; what is there must be a plain file.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& path, std::string_view text);
 

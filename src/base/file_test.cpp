@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -35,6 +36,19 @@ TEST(File, AFailedWriteNamesTheFileAndLeavesNothing) {
     EXPECT_NE(std::string(error.what()).find("target: cannot be written"), std::string::npos);
   }
   EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(File, ALinkIsFollowedAndAnythingButAPlainFileIsLeftAlone) {
+  const TemporaryFolder folder;
+  write_file(folder / "real", "old");
+  std::filesystem::create_symlink("real", folder / "link");
+  write_file(folder / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "real"), "new");
+
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(write_file(folder / "pipe", "text"), Error);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
 }
 
 TEST(File, ReadingWhatIsNotThereIsABadRequest) {

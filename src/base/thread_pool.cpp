@@ -1,11 +1,16 @@
 #include "subfleet/thread_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "subfleet/error.h"
 
 namespace subfleet {
 
@@ -39,6 +44,15 @@ struct ThreadPool::State {
     }
   }
 
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    work_ready.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
+
   void serve(size_t worker) {
     std::unique_lock lock(mutex);
     for (uint64_t seen = 0;;) {
@@ -54,19 +68,18 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(size_t threads) : state_(std::make_unique<State>()) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  for (size_t worker = 1; worker < threads; ++worker) {
-    state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
+  try {
+    for (size_t worker = 1; worker < threads; ++worker) {
+      state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
+    }
+  } catch (const std::system_error&) {
+    const size_t started = state_->threads.size() + 1;
+    state_->stop();
+    throw failure("threads", fmt::format("{} were asked for, but only {} can be started", threads, started));
   }
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->work_ready.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
-}
+ThreadPool::~ThreadPool() { state_->stop(); }
 
 size_t ThreadPool::threads() const { return state_->threads.size() + 1; }
 

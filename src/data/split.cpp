@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <unordered_set>
 
 #include "subfleet/data.h"
 #include "subfleet/error.h"
@@ -68,16 +69,17 @@ Examples SplitFederation::test(uint32_t client) const {
 }
 
 Examples SplitFederation::test_set(uint64_t limit) const {
-  std::vector<uint32_t> order(clients());
-  std::iota(order.begin(), order.end(), 0u);
-  if (limit > 0) {
-    Random random({.seed = seed_, .purpose = Purpose::kTestChoice});
-    random.shuffle(std::span(order));
-  }
   Examples chosen{.features = all_->input().size(), .inputs = {}, .labels = {}};
-  for (const uint32_t client : order) {
-    if (limit > 0 && chosen.count() >= limit) break;
-    append(chosen, test(client));
+  if (limit == 0) {
+    for (uint32_t client = 0; client < clients(); ++client) append(chosen, test(client));
+    return chosen;
+  }
+  // Clients are drawn one by one, so that memory does not grow with their number.
+  Random random({.seed = seed_, .purpose = Purpose::kTestChoice});
+  std::unordered_set<uint32_t> taken;
+  while (chosen.count() < limit && taken.size() < clients()) {
+    const uint32_t client = random.below(clients());
+    if (taken.insert(client).second) append(chosen, test(client));
   }
   return chosen;
 }

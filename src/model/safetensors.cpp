@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -120,7 +122,11 @@ std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model,
           file_name, fmt::format("'{}' is [{}]; {} needs [{}]", p.name, fmt::join(found->second.shape, ", "),
                                  model.name, fmt::join(p.shape, ", ")));
     }
-    weights.insert(weights.end(), found->second.values.begin(), found->second.values.end());
+    const std::vector<float>& values = found->second.values;
+    if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+      throw bad_request(file_name, fmt::format("'{}' holds values that are not finite", p.name));
+    }
+    weights.insert(weights.end(), values.begin(), values.end());
   }
   return weights;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
 #include "base/file.h"
 #include "subfleet/error.h"
@@ -55,6 +56,10 @@ TEST(Safetensors, MissingOrMisshapenTensorsAreNamed) {
     return std::string("none");
   };
   EXPECT_EQ(complaint(), "none");
+  std::vector<float> broken = weights;
+  broken[5] = std::numeric_limits<float>::quiet_NaN();
+  tensors = named_weights(model, broken);
+  EXPECT_EQ(complaint(), "m: 'dense1.weight' holds values that are not finite");
   tensors[0].shape = {784, 128};
   EXPECT_EQ(complaint(), "m: 'dense1.weight' is [784, 128]; emnist-mlp needs [128, 784]");
   tensors.erase(tensors.begin());

@@ -7,7 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -27,21 +28,44 @@ constexpr auto kModel = "model.safetensors";
 constexpr auto kReport = "report.html";
 constexpr auto kLock = ".lock";
 
-Error cannot_write(const std::filesystem::path& path) {
-  return failure(path.string(),
-                 fmt::format("cannot be written ({})", std::generic_category().message(errno)));
-}
-
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw cannot_write(path);
+  if (descriptor < 0) throw cannot_write(path, errno);
   return descriptor;
 }
 
-// What a killed process may have left half-written.
-void remove_temporary_files(const std::filesystem::path& folder) {
+// What a process that was killed while it wrote one of the run's files leaves: NAME.tmp and digits.
+bool is_half_written(const std::string& name) {
+  for (const std::string file : {kConfig, kLog, kCheckpoint, kModel, kReport}) {
+    if (name.starts_with(file + ".tmp") &&
+        name.find_first_not_of("0123456789", file.size() + 4) == std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void remove_half_written(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension().string().starts_with(".tmp")) std::filesystem::remove(entry.path());
+    if (is_half_written(entry.path().filename().string())) std::filesystem::remove(entry.path());
+  }
+}
+
+// A new run wants a folder of its own: empty, but for what a run that never came to begin may have left.
+void check_empty(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder)) return;
+  if (!std::filesystem::is_directory(folder)) throw failure(folder.string(), "is a file, not a folder");
+  if (std::filesystem::exists(folder / kConfig)) {
+    throw bad_request(folder.string(),
+                      fmt::format("holds a run already; go on with --resume {}, or choose another folder",
+                                  folder.string()));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kLock || name == kCheckpoint || is_half_written(name)) continue;
+    if (name == kLog && std::filesystem::file_size(entry.path()) == 0) continue;
+    throw bad_request(folder.string(),
+                      fmt::format("is not empty: it holds '{}'; choose another folder", name));
   }
 }
 
@@ -66,14 +90,10 @@ RunWriter::RunWriter(RunWriter&& other) noexcept
       log_(std::exchange(other.log_, -1)) {}
 
 RunWriter RunWriter::begin(const std::filesystem::path& folder, const Config& config, const Run& run) {
+  check_empty(folder);
   make_folder(folder);
   RunWriter writer(folder);
-  if (std::filesystem::exists(writer.file(kConfig))) {
-    throw bad_request(folder.string(),
-                      fmt::format("holds a run already; go on with --resume {}, or choose another folder",
-                                  folder.string()));
-  }
-  remove_temporary_files(folder);
+  remove_half_written(folder);
   save_checkpoint(writer.file(kCheckpoint), run);
   write_file(writer.file(kLog), "");
   write_file(writer.file(kConfig), to_toml(config));  // last: from here on the folder can be resumed
@@ -86,7 +106,7 @@ RunWriter RunWriter::reopen(const std::filesystem::path& folder) {
     throw bad_request(folder.string(), fmt::format("holds no run to resume (no {})", kConfig));
   }
   RunWriter writer(folder);
-  remove_temporary_files(folder);
+  remove_half_written(folder);
   return writer;
 }
 
@@ -94,6 +114,10 @@ Config RunWriter::config() const { return parse_config(read_file(file(kConfig)),
 
 uint64_t RunWriter::restore(const Config& config, Run& run) {
   load_checkpoint(file(kCheckpoint), run);
+  if (config.run.rounds < run.round()) {
+    throw bad_request("run.rounds", fmt::format("{} of them are done already; {} would undo some",
+                                                run.round(), config.run.rounds));
+  }
   std::string kept;
   uint64_t bytes = 0;
   uint32_t rounds = 0;
@@ -114,14 +138,18 @@ uint64_t RunWriter::restore(const Config& config, Run& run) {
 }
 
 void RunWriter::append(const RoundRecord& record) {
-  const std::string line = to_json_line(record);
-  if (::write(log_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw cannot_write(file(kLog));
+  const std::string text = to_json_line(record);
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t written = ::write(log_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw cannot_write(file(kLog), errno);
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 void RunWriter::checkpoint(const Run& run) {
   // The log first: a checkpoint never knows of a round that the log does not.
-  if (::fsync(log_) != 0) throw cannot_write(file(kLog));
+  if (::fsync(log_) != 0) throw cannot_write(file(kLog), errno);
   save_checkpoint(file(kCheckpoint), run);
 }
 

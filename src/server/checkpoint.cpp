@@ -19,8 +19,9 @@ void save_checkpoint(const std::filesystem::path& path, const Run& run) {
   for (const auto& moment : run.moments()) {
     tensors.push_back({moment_name(moment.name), {moment.values.size()}, moment.values});
   }
-  save_safetensors(path, tensors,
-                   {{"format", "subfleet checkpoint 1"}, {"round", std::to_string(run.round())}});
+  std::map<std::string, std::string> metadata = fixed_settings(run.config());
+  metadata.emplace("round", std::to_string(run.round()));
+  save_safetensors(path, tensors, metadata);
 }
 
 void load_checkpoint(const std::filesystem::path& path, Run& run) {
@@ -31,6 +32,14 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
       std::from_chars(text->second.data(), text->second.data() + text->second.size(), round).ec !=
           std::errc()) {
     throw bad_request(path.string(), "is no checkpoint: it names no round");
+  }
+  for (const auto& [name, value] : fixed_settings(run.config())) {
+    const auto saved = file.metadata.find(name);
+    if (saved == file.metadata.end() || saved->second != value) {
+      throw bad_request(path.string(),
+                        fmt::format("was saved with {} = {}, not {}; a run cannot change it", name,
+                                    saved == file.metadata.end() ? "nothing" : saved->second, value));
+    }
   }
   const std::vector<float> weights = weights_from(file, run.model(), path.string());
   std::vector<std::vector<float>> moments;

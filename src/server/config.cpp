@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <sstream>
@@ -20,7 +21,7 @@ namespace {
 struct Range {
   double low, high;
 };
-constexpr Range kAny{0, 9.2e18};
+constexpr Range kAny{0, std::numeric_limits<double>::infinity()};
 constexpr Range kCount{1, 4e9};
 constexpr Range kFraction{0, 1};
 
@@ -29,6 +30,7 @@ struct Key {
   std::string name;
   std::string help;
   bool fixed;  // cannot change once a run has begun
+  bool text;
   std::function<void(Config&, const toml::node&)> read;
   std::function<std::string(const Config&)> print;
 };
@@ -44,31 +46,35 @@ std::string print_number(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-template <typename T>
+template <std::floating_point T>
 T read_number(const std::string& name, const toml::node& node, Range range) {
-  double value = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!node.is_number()) throw bad_request(name, "must be a number");
-    value = node.value<double>().value();
-  } else {
-    if (!node.is_integer()) throw bad_request(name, "must be a whole number");
-    value = static_cast<double>(node.value<int64_t>().value());
-  }
+  if (!node.is_number()) throw bad_request(name, "must be a number");
+  const double value = node.value<double>().value();
   if (!(value >= range.low && value <= range.high)) {
     throw bad_request(name, fmt::format("{} is not between {} and {}", value, range.low, range.high));
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(value);
-  } else {
-    return static_cast<T>(node.value<int64_t>().value());
+  return static_cast<T>(value);
+}
+
+template <std::unsigned_integral T>
+T read_number(const std::string& name, const toml::node& node, Range range) {
+  if (!node.is_integer()) throw bad_request(name, "must be a whole number");
+  const int64_t value = node.value<int64_t>().value();
+  constexpr auto kMost = static_cast<int64_t>(
+      std::min<uint64_t>(std::numeric_limits<T>::max(), std::numeric_limits<int64_t>::max()));
+  const auto low = static_cast<int64_t>(range.low);
+  const int64_t high = range.high < static_cast<double>(kMost) ? static_cast<int64_t>(range.high) : kMost;
+  if (value < low || value > high) {
+    throw bad_request(name, fmt::format("{} is not between {} and {}", value, low, high));
   }
+  return static_cast<T>(value);
 }
 
 // `get` returns a reference to the field of a Config.
 template <typename Get>
 Key key(std::string name, Get get, std::string help, bool fixed = true, Range range = kAny) {
   using T = std::remove_cvref_t<decltype(get(std::declval<Config&>()))>;
-  Key k{name, std::move(help), fixed, {}, {}};
+  Key k{name, std::move(help), fixed, !std::is_arithmetic_v<T>, {}, {}};
   k.read = [=](Config& config, const toml::node& node) {
     if constexpr (std::is_same_v<T, bool>) {
       if (!node.is_boolean()) throw bad_request(name, "must be true or false");
@@ -105,7 +111,7 @@ const std::vector<Key>& keys() {
   static const std::vector<Key> table{
       key("model.name", FIELD(model), "which network of the model zoo"),
       key("data.source", FIELD(data.source), "where the clients' examples come from"),
-      key("data.path", FIELD(data.path), "the folder of a source that reads files"),
+      key("data.path", FIELD(data.path), "the folder of a source that reads files", false),
       key("data.min_samples", FIELD(data.min_samples), "clients with fewer examples are left out"),
       key("data.writers", FIELD(data.writers), "glyphs: how many writers there are", true, kCount),
       key("data.seed", FIELD(data.seed), "glyphs: which writers; all: which examples are for testing"),
@@ -171,6 +177,7 @@ void set(Config& config, std::string_view name, std::string_view value) {
   } catch (const toml::parse_error&) {
     table.insert("value", std::string(value));
   }
+  if (k.text && !table.get("value")->is_string()) table.insert_or_assign("value", std::string(value));
   k.read(config, *table.get("value"));
 }
 
@@ -200,11 +207,12 @@ std::string to_toml(const Config& config) {
   return text;
 }
 
-std::optional<std::string> first_fixed_difference(const Config& a, const Config& b) {
+std::map<std::string, std::string> fixed_settings(const Config& config) {
+  std::map<std::string, std::string> fixed;
   for (const Key& k : keys()) {
-    if (k.fixed && k.print(a) != k.print(b)) return k.name;
+    if (k.fixed) fixed.emplace(k.name, k.print(config));
   }
-  return std::nullopt;
+  return fixed;
 }
 
 void validate(Config& config) {

@@ -65,7 +65,8 @@ TEST(Config, MistakesAreOneLineThatNamesWhatWouldBeRight) {
   EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }),
             "server.lr: nan is not between 0 and 1000000");
   EXPECT_EQ(complaint([&] { set(config, "round.shuffle", "1"); }), "round.shuffle: must be true or false");
-  EXPECT_EQ(complaint([&] { set(config, "code.family", "3"); }), "code.family: must be a text");
+  EXPECT_EQ(complaint([] { parse_config("[code]\nfamily = 3", "f.toml"); }),
+            "f.toml: code.family: must be a text");
   EXPECT_EQ(complaint([] { parse_config("[round]\nclients = = 3", "f.toml"); }).substr(0, 15),
             "f.toml: line 2:");
   EXPECT_EQ(complaint([] { parse_config("[round]\nclient = 3", "f.toml"); }).substr(0, 40),
@@ -93,13 +94,30 @@ TEST(Config, TheServersRateDefaultsToTheOptimizers) {
   EXPECT_EQ(config.server.lr, 1.0);
 }
 
-TEST(Config, OnlyLengthAndMeasurementMayChangeInARunThatHasBegun) {
+TEST(Config, OnlyLengthMeasurementAndPlaceMayChangeInARunThatHasBegun) {
   Config a, b;
   set(b, "run.rounds", "7");
   set(b, "run.eval_every", "3");
-  EXPECT_EQ(first_fixed_difference(a, b), std::nullopt);
+  set(b, "data.path", "elsewhere");
+  EXPECT_EQ(fixed_settings(a), fixed_settings(b));
   set(b, "server.lr", "0.5");
-  EXPECT_EQ(first_fixed_difference(a, b), "server.lr");
+  EXPECT_NE(fixed_settings(a), fixed_settings(b));
+}
+
+TEST(Config, TextsThatLookLikeNumbersStayTexts) {
+  Config config;
+  set(config, "data.path", "2024");
+  EXPECT_EQ(config.data.path, "2024");
+}
+
+TEST(Config, WholeNumbersAreNeverCutToFit) {
+  Config config;
+  EXPECT_EQ(complaint([&] { set(config, "data.min_samples", "4294967296"); }),
+            "data.min_samples: 4294967296 is not between 0 and 4294967295");
+  EXPECT_EQ(complaint([&] { set(config, "run.seed", "-1"); }),
+            "run.seed: -1 is not between 0 and 9223372036854775807");
+  set(config, "run.seed", "9223372036854775807");
+  EXPECT_EQ(config.run.seed, 9223372036854775807u);
 }
 
 }  // namespace
