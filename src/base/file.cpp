@@ -19,7 +19,7 @@ namespace {
 // Where a write to `path` ends up: links are followed, and only a plain file is ever replaced.
 std::filesystem::path target_of(const std::filesystem::path& path) {
   std::error_code code;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, code);
+  std::filesystem::path target = std::filesystem::weakly_canonical(path, code);
   if (code) throw cannot_write(path, code.value());
   const auto status = std::filesystem::status(target, code);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
