@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
 #include <thread>
@@ -42,9 +43,8 @@ Outcome run_program(const std::vector<std::string>& arguments, const ProgramOpti
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become(arguments, out, err, options);
   int state = 0;
-  if (options.signal_after) {
-    const auto deadline = std::chrono::steady_clock::now() + *options.signal_after;
-    while (std::chrono::steady_clock::now() < deadline) {
+  if (options.signal_when) {
+    while (!options.signal_when()) {
       if (::waitpid(child, &state, WNOHANG) == child) {
         return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), read_file(err)};
       }

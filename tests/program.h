@@ -1,6 +1,7 @@
 #pragma once
 
-#include <chrono>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ struct Outcome {
 };
 
 struct ProgramOptions {
-  std::optional<std::chrono::milliseconds> signal_after = {};  // send `signal` once this has passed
+  std::function<bool()> signal_when = {};  // asked every millisecond; once it holds, `signal` is sent
   int signal = 9;
   std::optional<size_t> largest_file = {};  // bytes; a write beyond it fails as on a full disk
 };

@@ -105,8 +105,9 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   SCOPED_TRACE(seed);
   Random random({.seed = seed});
   const auto killed_after = [&] {
-    return ProgramOptions{.signal_after = std::chrono::milliseconds(
-                              random.below(static_cast<uint32_t>(whole.count() / 3 + 2)))};
+    const auto most = static_cast<uint32_t>(whole.count() / 6 + 2);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(random.below(most));
+    return ProgramOptions{.signal_when = [deadline] { return std::chrono::steady_clock::now() >= deadline; }};
   };
   int killed = 0;
   Outcome outcome = run_program(small_run(folder / "killed", 12), killed_after());
@@ -131,9 +132,14 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
 TEST(Train, CtrlCFinishesCleanlyAndSaysHowToGoOn) {
   const TemporaryFolder folder;
   constexpr uint32_t kRounds = 40;
-  const auto whole = time_of([&] { ASSERT_EQ(run_program(small_run(folder / "whole", kRounds)).status, 0); });
+  ASSERT_EQ(run_program(small_run(folder / "whole", kRounds)).status, 0);
+  const auto first_round_is_done = [&] {
+    std::error_code none_yet;
+    const auto size = std::filesystem::file_size(folder / "run" / "rounds.jsonl", none_yet);
+    return !none_yet && size > 0;
+  };
   const Outcome stopped =
-      run_program(small_run(folder / "run", kRounds), {.signal_after = whole / 2, .signal = SIGINT});
+      run_program(small_run(folder / "run", kRounds), {.signal_when = first_round_is_done, .signal = SIGINT});
   ASSERT_EQ(stopped.status, 0) << stopped.err;
   ASSERT_LT(log_of(folder / "run").size(), kRounds) << "the signal came too late to test anything";
   EXPECT_NE(stopped.out.find("subfleet train --resume " + (folder / "run").string()), std::string::npos)
