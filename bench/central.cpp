@@ -36,7 +36,7 @@ void train_centrally(const std::string& name, const Examples& pooled, const Exam
         .client = 0, .submodel = &whole, .batch_order = {.round = epoch, .purpose = Purpose::kBatchOrder}};
     const LocalTraining how{.epochs = 1, .batch = 10, .client_lr = 0.035f, .shuffle = true};
     const auto reports = trainer->train(
-        weights, std::span(&job, 1), [&](uint32_t) { return pooled; }, how, sum);
+        weights, std::span(&job, 1), [&](uint32_t, Examples& into) { into = pooled; }, how, sum);
     for (size_t i = 0; i < weights.size(); ++i) weights[i] += static_cast<float>(sum.mean(i));
     const Evaluation evaluation = trainer->evaluate(model, weights, test);
     fmt::print("{:<14} epoch {}/{}  train {:5.1f} %  test {:5.1f} %\n", name, epoch, epochs,

@@ -5,6 +5,7 @@
 // One file a command. Each function adds its command, options and callback to the program.
 namespace subfleet::cli {
 
+void add_bench_command(CLI::App& program);
 void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_plan_command(CLI::App& program);

@@ -27,17 +27,28 @@ struct Request {
 constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
 
 void add_source_options(CLI::App& command, DataOptions& data) {
-  command.add_option("--source", data.source, "glyphs (generated) or idx")->capture_default_str();
-  command.add_option("--path", data.path, "idx: the folder with the images, labels and writers files");
+  command.add_option("--source", data.source, "glyphs (generated), idx, cifar or text")
+      ->capture_default_str();
+  command.add_option("--path", data.path,
+                     "idx: the folder with the images, labels and writers files; text: with the .txt files; "
+                     "cifar: with the .bin files");
   command.add_option("--writers", data.writers, "glyphs: how many writers there are")
       ->check(whole_number(1, kMost))
       ->capture_default_str();
-  command.add_option("--seed", data.seed, "glyphs: which writers")
+  command.add_option("--seed", data.seed, "glyphs: which writers; cifar: whose images")
       ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
+      ->capture_default_str();
+  command.add_option("--clients", data.clients, "cifar: how many clients share the images")
+      ->check(whole_number(1, kMost))
+      ->capture_default_str();
+  command.add_option("--dirichlet", data.dirichlet, "cifar: how alike their classes are")
+      ->check(CLI::Range(1e-3, 1e6))
       ->capture_default_str();
   command.add_option("--min-samples", data.min_samples, "leave out clients with fewer examples")
       ->check(whole_number(0, kMost));
   command.add_flag("--raw-polarity", data.raw_polarity, "idx: x = byte / 255 instead of 1 - byte / 255");
+  command.add_option("--window-step", data.window_step, "text: characters from one window to the next")
+      ->capture_default_str();
 }
 
 void show(const Request& request) {

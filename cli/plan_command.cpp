@@ -7,9 +7,8 @@
 
 #include "checks.h"
 #include "config_options.h"
-#include "subfleet/codes.h"
 #include "subfleet/data.h"
-#include "subfleet/error.h"
+#include "subfleet/round_masks.h"
 #include "subfleet/run.h"
 
 namespace subfleet::cli {
@@ -27,13 +26,15 @@ void print_plan(const PlanOptions& options) {
   const ModelSpec model = find_model(config.model);
   check_fits(config, model, data.clients(), data.all().input(), data.all().classes());
   const auto clients = sample_clients(config.run.seed, options.round, config.clients, data.clients());
-  const auto books = draw_books(model, config.code, config.run.seed, options.round, config.clients);
+  const RoundMasks masks(model, config.code, config.run.seed, options.round, config.clients);
   const auto layers = droppable_layers(model);
-  for (size_t row = 0; row < clients.size(); ++row) {
+  const std::vector<double>& tiers = config.code.tiers;
+  for (uint32_t row = 0; row < clients.size(); ++row) {
     nlohmann::ordered_json line{{"client", clients[row]}, {"examples", data.train_samples(clients[row])}};
+    if (!tiers.empty()) line["tier"] = tiers[client_tier(tiers.size(), config.run.seed, clients[row])];
     line["kept"] = nlohmann::ordered_json::object();
-    for (size_t i = 0; i < layers.size(); ++i)
-      line["kept"][model.layers[layers[i]].name] = books[i].kept(row);
+    const auto kept = masks.kept(row, clients[row]);
+    for (size_t i = 0; i < layers.size(); ++i) line["kept"][model.layers[layers[i]].name] = kept[i];
     fmt::print("{}\n", line.dump());
   }
 }

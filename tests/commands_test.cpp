@@ -85,6 +85,27 @@ TEST(Plan, NamesEveryClientsUnits) {
   EXPECT_EQ(clients.size(), 6u);
 }
 
+TEST(Plan, ShowsTiersAndLayersWithTheirOwnCodes) {
+  const Outcome outcome = run_program({"plan", "--set", "round.clients=12", "--set", "data.writers=30",
+                                       "--set", "code.family=cwc", "--set", "code.layers.conv2.keep=0.75",
+                                       "--set", "code.tiers=[1.0, 0.5]"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::set<double> tiers;
+  for (std::string line; std::getline(lines, line);) {
+    const Json job = Json::parse(line);
+    const auto share = job.at("tier").get<double>();
+    EXPECT_EQ(job.at("kept").at("conv2").size(), share == 1.0 ? 48u : 24u);
+    EXPECT_EQ(job.at("kept").at("dense1").size(), share == 1.0 ? 1024u : 512u);
+    tiers.insert(share);
+  }
+  EXPECT_EQ(tiers, (std::set<double>{0.5, 1.0}));
+
+  const Outcome wrong = run_program({"plan", "--set", "code.layers.conv3.keep=0.75"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("nearest: conv2"), std::string::npos) << wrong.err;
+}
+
 TEST(Report, ComparesRunsInATableAndAPage) {
   const TemporaryFolder folder;
   for (const char* family : {"none", "gold"}) {

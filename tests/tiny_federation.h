@@ -17,18 +17,17 @@ class TinyFederation final : public Federation {
   uint32_t samples(uint32_t client) const override { return 7 + 3 * client; }
   std::string class_name(uint32_t label) const override { return std::to_string(label); }
 
-  Examples load(uint32_t client) const override {
+  void read(uint32_t client, Examples& into) const override {
     Random random({.seed = 11, .client = client});
-    Examples examples{.features = input().size(), .inputs = {}, .labels = {}};
+    into.reset(input().size(), samples(client));
     for (uint32_t i = 0; i < samples(client); ++i) {
       const auto label = static_cast<int32_t>(random.below(62));
-      for (size_t pixel = 0; pixel < examples.features; ++pixel) {
+      for (size_t pixel = 0; pixel < into.features; ++pixel) {
         const double ink = (pixel % 62) == static_cast<size_t>(label) ? 1.0 : 0.0;
-        examples.inputs.push_back(static_cast<float>(0.8 * ink + 0.2 * random.uniform()));
+        into.inputs.push_back(static_cast<float>(0.8 * ink + 0.2 * random.uniform()));
       }
-      examples.labels.push_back(label);
+      into.labels.push_back(label);
     }
-    return examples;
   }
 
  private:

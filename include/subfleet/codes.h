@@ -58,6 +58,10 @@ class CodeFamily {
 
   // The book of one round. Throws like weight().
   virtual CodeBook draw(const BookRequest& request) const = 0;
+
+  // All units, in the order in which weaker tiers keep those of their word: shuffled by (seed, round, layer),
+  // unless the family's words are windows, which shrink at their end.
+  virtual std::vector<uint32_t> order(const BookRequest& request) const;
 };
 
 // Every family, in the order of the documentation.

@@ -13,13 +13,16 @@
 namespace subfleet {
 
 struct DataOptions {
-  std::string source = "glyphs";    // `glyphs` (generated) or `idx`
-  std::filesystem::path path = {};  // idx: the folder with the three files
+  std::string source = "glyphs";    // `glyphs` (generated), `idx`, `cifar` or `text`
+  std::filesystem::path path = {};  // idx: the folder with the three files; text: with a .txt file a client
   uint32_t min_samples = 0;         // clients with fewer examples are left out
   uint32_t writers = 3400;          // glyphs: how many writers there are
-  uint64_t seed = 0;                // glyphs: which writers; every source: which examples are for testing
-  double test_fraction = 0.1;       // of each client's examples, rounded to nearest
-  bool raw_polarity = false;        // idx: x = byte / 255 instead of 1 - byte / 255
+  uint64_t seed = 0;  // glyphs: which writers; cifar: whose images; every source: which are for testing
+  double test_fraction = 0.1;  // of each client's examples, rounded to nearest
+  bool raw_polarity = false;   // idx: x = byte / 255 instead of 1 - byte / 255
+  uint32_t clients = 500;      // cifar: how many clients share the images
+  double dirichlet = 0.1;      // cifar: how alike their classes are; small is few classes a client
+  uint32_t window_step = 10;   // text: characters from one window to the next
 };
 
 // Examples by client. Immutable; every method may be called from several threads at once.
@@ -30,8 +33,13 @@ class Federation {
   virtual Shape input() const = 0;
   virtual uint32_t classes() const = 0;
 
-  // All examples of one client, in the order of the data.
-  virtual Examples load(uint32_t client) const = 0;
+  // All examples of one client, in the order of the data, in place of what was there.
+  virtual void read(uint32_t client, Examples& into) const = 0;
+  Examples load(uint32_t client) const {
+    Examples examples;
+    read(client, examples);
+    return examples;
+  }
   // load(client).count(), without loading.
   virtual uint32_t samples(uint32_t client) const = 0;
   // What the class is called ("A"), for pictures.
@@ -46,7 +54,9 @@ class SplitFederation {
   const Federation& all() const { return *all_; }
   uint32_t clients() const { return all_->clients(); }
   uint32_t train_samples(uint32_t client) const;
-  Examples train(uint32_t client) const;  // keeps the data's order
+  // In the data's order; read_train() puts them in place of what was there.
+  void read_train(uint32_t client, Examples& into) const;
+  Examples train(uint32_t client) const;
   Examples test(uint32_t client) const;
 
   // The test examples of every client, or of clients drawn by the seed until there are at least `limit`.

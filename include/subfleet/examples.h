@@ -15,6 +15,14 @@ struct Examples {
 
   size_t count() const { return labels.size(); }
   std::span<const float> input(size_t index) const { return {inputs.data() + index * features, features}; }
+  // None, of so many values each, with room for `count`. The memory is kept.
+  void reset(size_t values, size_t count) {
+    features = values;
+    inputs.clear();
+    labels.clear();
+    inputs.reserve(count * values);
+    labels.reserve(count);
+  }
   void append(std::span<const float> input, int32_t label) {
     inputs.insert(inputs.end(), input.begin(), input.end());
     labels.push_back(label);

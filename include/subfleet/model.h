@@ -9,7 +9,8 @@
 
 namespace subfleet {
 
-// The shape of one example between two layers, in C,H,W order. A flat vector of n is {n, 1, 1}.
+// The shape of one example between two layers, in C,H,W order. A flat vector of n is {n, 1, 1}; a sequence of
+// t steps of n features is {n, t, 1}.
 struct Shape {
   size_t channels = 0;
   size_t height = 1;
@@ -21,11 +22,16 @@ struct Shape {
 // One layer as data. What its type does with the fields is in src/model/layers.cpp (shapes, parameters) and
 // in the trainers (arithmetic).
 struct LayerSpec {
-  std::string type = {};   // "conv2d", "maxpool", "dense", "relu", "flatten"
+  std::string type = {};   // "conv2d", "maxpool", "avgpool", "dense", "relu", "flatten", "embedding",
+                           // "lstm"
   std::string name = {};   // prefix of the parameters' names; empty for layers without parameters
   size_t units = 0;        // filters or units; 0 for layers without parameters
-  size_t kernel = 0;       // conv2d: square kernel, stride 1, same padding; maxpool: square window and stride
+  size_t kernel = 0;       // conv2d: square kernel, padding kernel / 2; maxpool: square window and stride
+  size_t stride = 1;       // conv2d: in both directions
+  size_t symbols = 0;      // embedding: how many different inputs there are
+  bool last_step = false;  // lstm: only the last step's output leaves
   bool droppable = false;  // whether clients may hold only some of the units
+  bool he = false;         // conv2d: starts He-uniform (He et al. 2015), not Glorot: for deep chains of ReLU
 };
 
 // What an axis of a parameter follows when units are dropped.
@@ -42,7 +48,8 @@ struct ParameterSpec {
   size_t rows = 0, columns = 1, inner = 1;
   Follows rows_follow = Follows::kUnits;
   Follows columns_follow = Follows::kNothing;
-  size_t fan_in = 0, fan_out = 0;  // for Glorot-uniform; both 0: starts at zero
+  size_t row_groups = 1;  // rows = row_groups * units: the same units in every group (the gates of an LSTM)
+  size_t fan_in = 0, fan_out = 0;  // for Glorot-uniform; fan_out 0: He-uniform; both 0: starts at zero
   size_t offset = 0;               // of its first value in the model's flat weights
   size_t size() const { return rows * columns * inner; }
 };
@@ -52,6 +59,7 @@ struct ModelSpec {
   std::string name;
   Shape input;
   std::vector<LayerSpec> layers;
+  std::string vocabulary = {};  // text: the character of each symbol; one symbol more is all others
 };
 
 // The shape that enters each layer, and after them the shape of the output. Throws Error where a layer does
@@ -71,7 +79,7 @@ std::vector<size_t> droppable_layers(const ModelSpec& model);
 ModelSpec find_model(std::string_view name);
 std::vector<std::string> model_names();
 
-// Glorot-uniform weights and zero biases, a pure function of the seed.
+// Glorot-uniform or He-uniform weights and zero biases, a pure function of the seed.
 std::vector<float> initial_weights(const ModelSpec& model, uint64_t seed);
 
 }  // namespace subfleet

@@ -21,9 +21,10 @@ class PartialSum {
 
   explicit PartialSum(size_t weights) : sum_(weights, 0), held_(weights, 0) {}
 
-  // Adds one client: trained - start on the weights it held, counted `examples` times. Returns false, adding
-  // nothing, if an update is not finite or not below kLargestUpdate. Throws Error beyond kMostExamples.
-  [[nodiscard]] bool add(const SubModel& held, std::span<const float> start, std::span<const float> trained,
+  // Adds one client: how far `trained`, its sub-model, is from the whole model it was taken from, counted
+  // `examples` times. Returns false, adding nothing, if an update is not finite or not below kLargestUpdate.
+  // Throws Error beyond kMostExamples.
+  [[nodiscard]] bool add(const SubModel& held, std::span<const float> whole, std::span<const float> trained,
                          uint32_t examples);
 
   void merge(const PartialSum& other);

@@ -20,6 +20,9 @@ enum class Purpose : uint32_t {
   kTestChoice = 8,
   kGlyphWriter = 9,
   kGlyphSample = 10,
+  kTier = 11,
+  kTierUnits = 12,
+  kLabelSkew = 13,
   kTest = 100,  // unit tests and benchmarks
 };
 

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "subfleet/codes.h"
 #include "subfleet/config.h"
 #include "subfleet/fleet.h"
 #include "subfleet/server_optimizer.h"
@@ -58,14 +57,6 @@ class Run {
 
 // `count` different clients of `total`, in the order in which they get the rows of the code books.
 std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t count, uint32_t total);
-
-// One book per droppable layer; row k is client k's.
-std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
-                                 uint32_t round, uint32_t clients);
-
-// The sub-models of one round, made from the rows of its books.
-std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
-                                     uint32_t round, uint32_t clients);
 
 // Throws Error if clients with such data cannot train the model, or are too few for a round.
 void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,

@@ -50,8 +50,9 @@ struct Evaluation {
   }
 };
 
-// Gives the training examples of a client. Called from several threads at once.
-using ExamplesOf = std::function<Examples(uint32_t client)>;
+// Puts the training examples of a client in place of what is in `into`, whose memory is used again. Called
+// from several threads at once.
+using ReadExamples = std::function<void(uint32_t client, Examples& into)>;
 
 // Runs the arithmetic of jobs. The results do not depend on the number of threads.
 class Trainer {
@@ -61,7 +62,7 @@ class Trainer {
   // Trains every job from the whole model's weights and adds the updates to `sum`; one report a job, in
   // order.
   virtual std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                                       const ExamplesOf& examples_of, const LocalTraining& how,
+                                       const ReadExamples& read_examples, const LocalTraining& how,
                                        PartialSum& sum) = 0;
 
   // Accuracy and loss of a whole model.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -18,6 +19,7 @@ namespace subfleet {
 namespace {
 
 const std::set<std::string_view> kNeverShuffled{"none", "prefix", "rolling"};
+const std::set<std::string_view> kWindows{"prefix", "rolling"};
 
 bool can_meet(const CodeFamily& family, size_t length, double keep) {
   try {
@@ -90,6 +92,27 @@ TEST_P(EveryFamily, HasExactWeightsAndNoBitsBeyondTheLength) {
       for (const uint32_t unit : book.kept(row)) ASSERT_LT(unit, request.length) << name_of(request);
     }
   }
+}
+
+TEST_P(EveryFamily, TheOrderOfTiersIsAPermutationNamedByTheRequest) {
+  BookRequest request{.length = 64, .rows = 1, .seed = 11, .round = 3, .layer = 1};
+  const std::vector<uint32_t> order = family().order(request);
+  EXPECT_EQ(order.size(), 64U);
+  EXPECT_EQ(std::set(order.begin(), order.end()).size(), 64U);
+  EXPECT_LT(*std::max_element(order.begin(), order.end()), 64U);
+  EXPECT_EQ(family().order(request), order);
+  if (kWindows.contains(family().name())) {
+    const std::vector<uint32_t> word =
+        family().draw({.length = 64, .rows = 1, .keep = 0.5, .round = 3}).kept(0);
+    EXPECT_EQ(std::set(order.begin(), order.begin() + 32), std::set(word.begin(), word.end()))
+        << "whole words first";
+    return;
+  }
+  ++request.layer;
+  EXPECT_NE(family().order(request), order);
+  --request.layer;
+  ++request.round;
+  EXPECT_NE(family().order(request), order);
 }
 
 TEST_P(EveryFamily, TheSameRequestGivesTheSameBits) {

@@ -18,7 +18,7 @@
 namespace subfleet {
 namespace {
 
-constexpr std::array kDegrees{5, 6, 7, 9, 10, 11};
+constexpr std::array kDegrees{5, 6, 7, 9, 10, 11};  // of the paper; 8 has no preferred pair
 
 int correlation(const Bits& a, const Bits& b, size_t shift) {
   const Bits differing = xor_shifted(a, b, shift);
@@ -98,6 +98,23 @@ TEST(Gold, CountsOfBalancedWords) {
   }
 }
 
+TEST(Gold, DegreeEightIsNihosPairWithFourValuedCorrelation) {
+  const std::vector<Bits> words = gold_words(8);
+  ASSERT_EQ(words.size(), 257U);
+  for (const Bits& word : {words[0], words[1]}) {
+    EXPECT_EQ(correlations(word, word), (std::set<int>{-1, 255}));
+  }
+  const std::set<int> four{-17, -1, 15, 31};
+  EXPECT_EQ(correlations(words[0], words[1]), four);
+  std::set<int> values;
+  for (size_t i = 1; i < words.size(); i += 17) {
+    for (size_t j = 0; j < i; ++j) values.merge(correlations(words[i], words[j]));
+  }
+  EXPECT_EQ(values, four);
+  EXPECT_LE(*values.rbegin(), gold_bound(8));
+  EXPECT_EQ(std::ranges::count_if(words, is_balanced), 121);
+}
+
 TEST(Gold, PaddingFollowsTheLongestCircularRunOfZeros) {
   EXPECT_EQ(pad_longest_run({1, 0, 0, 1, 0, 1}), (Bits{1, 0, 0, 0, 1, 0, 1}));
   EXPECT_EQ(pad_longest_run({0, 0, 1, 1, 0, 0, 1, 0}), (Bits{0, 0, 0, 1, 1, 0, 0, 1, 0}));  // round the end
@@ -107,8 +124,8 @@ TEST(Gold, PaddingFollowsTheLongestCircularRunOfZeros) {
 }
 
 TEST(Gold, MasksAreTheBalancedWords) {
-  for (const size_t length : {31, 32, 63, 64}) {
-    const size_t words = length < 40 ? 17 : 49;
+  for (const auto& [length, words] :
+       std::map<size_t, size_t>{{31, 17}, {32, 17}, {63, 49}, {64, 49}, {255, 121}, {256, 121}}) {
     const CodeBook book = code_family("gold").draw({.length = length, .rows = words});
     const BookQuality quality = measure(book);
     EXPECT_EQ(quality.distinct_words, words) << length;
@@ -137,11 +154,12 @@ TEST(Gold, SaysWhatItCannotMeetAndWhatCan) {
     }
     return "";
   };
-  EXPECT_EQ(message(100, 0.5),
-            "gold: length 100 is not 2^n or 2^n - 1 for n in 5, 6, 7, 9, 10, 11; nearest: 64, 128 (unpadded: "
-            "63, 127); "
-            "cwc and random take any length");
-  EXPECT_NE(message(256, 0.5).find("nearest: 128, 512 "), std::string::npos);
+  EXPECT_EQ(
+      message(100, 0.5),
+      "gold: length 100 is not 2^n or 2^n - 1 for n in 5, 6, 7, 8, 9, 10, 11; nearest: 64, 128 (unpadded: "
+      "63, 127); "
+      "cwc and random take any length");
+  EXPECT_NE(message(200, 0.5).find("nearest: 128, 256 "), std::string::npos);
   EXPECT_NE(message(1, 0.5).find("nearest: 32 "), std::string::npos);
   EXPECT_NE(message(9999, 0.5).find("nearest: 2048 "), std::string::npos);
   EXPECT_NE(message(64, 0.3).find("cwc and random"), std::string::npos);

@@ -15,13 +15,6 @@ const std::map<int, std::vector<int>>& primitive_polynomials() {
   return polynomials;
 }
 
-// Every step-th bit of a periodic sequence, from `first` on.
-Bits decimate(const Bits& sequence, size_t first, size_t step) {
-  Bits taken(sequence.size());
-  for (size_t i = 0; i < taken.size(); ++i) taken[i] = sequence[(first + step * i) % sequence.size()];
-  return taken;
-}
-
 // The large set of Kasami words (Sarwate and Pursley, "Crosscorrelation properties of pseudorandom and
 // related sequences", 1980). The small set is no use as masks: but for u its words are bent, so none is
 // balanced. Degree 12 is left out for its size, 2^18 words. Balanced words: 27 of 64, 237 of 512, 1977 of

@@ -84,6 +84,20 @@ CodeBook same_window(const BookRequest& request, size_t first, size_t weight) {
   return book;
 }
 
+std::vector<uint32_t> window_order(size_t length, size_t first) {
+  std::vector<uint32_t> units(length);
+  std::iota(units.begin(), units.end(), 0U);
+  std::rotate(units.begin(), units.begin() + static_cast<ptrdiff_t>(first), units.end());
+  return units;
+}
+
+std::vector<uint32_t> CodeFamily::order(const BookRequest& request) const {
+  std::vector<uint32_t> units = window_order(request.length, 0);
+  Random random({request.seed, request.round, request.layer, Purpose::kTierUnits});
+  random.shuffle(std::span(units));
+  return units;
+}
+
 std::shared_ptr<const CodeBook> WordCache::get(const Key& key, const std::function<CodeBook()>& make) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(books_, key, &std::pair<Key, std::shared_ptr<const CodeBook>>::first);

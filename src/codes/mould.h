@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "subfleet/codes.h"
 
@@ -35,6 +36,9 @@ CodeBook deal(const BookRequest& request, const CodeBook& words);
 
 // Every client gets the units of one window of `weight` units that starts at `first` and goes round the end.
 CodeBook same_window(const BookRequest& request, size_t first, size_t weight);
+
+// All units from `first` on, going round the end.
+std::vector<uint32_t> window_order(size_t length, size_t first);
 
 // Keeps the base words of the last few requests. Safe to use from many threads; a book is made once.
 class WordCache {

@@ -16,6 +16,10 @@ class Prefix final : public CodeFamily {
     check_request(name(), request);
     return same_window(request, 0, weight(request.length, request.keep));
   }
+
+  std::vector<uint32_t> order(const BookRequest& request) const override {
+    return window_order(request.length, 0);
+  }
 };
 
 }  // namespace

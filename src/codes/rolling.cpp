@@ -18,6 +18,10 @@ class Rolling final : public CodeFamily {
     check_request(name(), request);
     return same_window(request, request.round % request.length, weight(request.length, request.keep));
   }
+
+  std::vector<uint32_t> order(const BookRequest& request) const override {
+    return window_order(request.length, request.round % request.length);
+  }
 };
 
 }  // namespace

@@ -29,6 +29,12 @@ Bits xor_shifted(const Bits& a, const Bits& b, size_t shift) {
   return sum;
 }
 
+Bits decimate(const Bits& sequence, size_t first, size_t step) {
+  Bits taken(sequence.size());
+  for (size_t i = 0; i < taken.size(); ++i) taken[i] = sequence[(first + step * i) % sequence.size()];
+  return taken;
+}
+
 Bits pad_longest_run(const Bits& word) {
   const size_t length = word.size();
   const auto first_one = static_cast<size_t>(std::ranges::find(word, uint8_t{1}) - word.begin());

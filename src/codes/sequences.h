@@ -19,6 +19,9 @@ Bits shift_register(std::span<const int> taps);
 // Element by element a + b mod 2, with b, as long as a, read circularly from `shift` on.
 Bits xor_shifted(const Bits& a, const Bits& b, size_t shift);
 
+// Every step-th bit of a periodic sequence, from `first` on, as many as it has.
+Bits decimate(const Bits& sequence, size_t first, size_t step);
+
 // The word with one 0 more, after its longest circular run of zeros (the first of them, counted from where it
 // begins).
 Bits pad_longest_run(const Bits& word);

@@ -46,6 +46,17 @@ std::array<float, kGlyphPixels> print_character(const GlyphAlphabet& alphabet, u
   return image;
 }
 
+// A picture with one channel is ink on paper; of several, they are the lights of a photograph.
+std::vector<float> ink_of(std::span<const float> example, const Shape& shape) {
+  if (shape.channels == 1) return {example.begin(), example.end()};
+  const size_t plane = shape.height * shape.width;
+  std::vector<float> ink(plane, 1.0f);
+  for (size_t i = 0; i < example.size(); ++i) {
+    ink[i % plane] -= example[i] / static_cast<float>(shape.channels);
+  }
+  return ink;
+}
+
 // Places pictures of examples on the sheet, enlarged.
 class Sheet {
  public:
@@ -82,6 +93,10 @@ GreyImage contact_sheet(const Federation& data, const ContactSheetOptions& optio
   if (options.rows == 0 || options.scale == 0)
     throw bad_request("contact sheet", "rows and scale must be 1 or more");
   const Shape input = data.input();
+  if (input.width < 2) {
+    throw bad_request("contact sheet", fmt::format("draws images only; the examples are {} x {} x {}",
+                                                   input.channels, input.height, input.width));
+  }
   const size_t rows = std::min<size_t>(options.rows, data.clients() - options.first);
   const size_t classes = data.classes();
   const size_t heading = kGlyphSide + kMargin;
@@ -110,7 +125,7 @@ GreyImage contact_sheet(const Federation& data, const ContactSheetOptions& optio
         sheet.fill(left + column_width / 2, top + input.height / 2, kDot);
       } else {
         const auto index = static_cast<size_t>(found - examples.labels.begin());
-        sheet.put(examples.input(index).first(input.height * input.width), input.width, left, top);
+        sheet.put(ink_of(examples.input(index), input), input.width, left, top);
       }
     }
   }

@@ -14,8 +14,8 @@ struct ContactSheetOptions {
 };
 
 // A picture of the data, ink on paper: a row a client, a column a class, in each the client's first example
-// of that class (a dot where it has none). The classes' names stand above. Throws Error where there is no
-// such client.
+// of that class (a dot where it has none), colours as grey. The classes' names stand above. Throws Error
+// where there is no such client.
 GreyImage contact_sheet(const Federation& data, const ContactSheetOptions& options);
 
 }  // namespace subfleet

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "subfleet/error.h"
 
@@ -38,6 +39,35 @@ TEST(ContactSheet, ScaleEnlargesAndRowsStopAtTheLastClient) {
   const GreyImage large = contact_sheet(*data, {.rows = 50, .scale = 3});
   EXPECT_EQ(large.width, 3 * small.width);
   EXPECT_EQ(large.height, 3 * small.height);
+}
+
+// One client with one picture of one class; the channels are its arguments.
+class OneColour final : public Federation {
+ public:
+  explicit OneColour(std::vector<float> channels) : channels_(std::move(channels)) {}
+  uint32_t clients() const override { return 1; }
+  Shape input() const override { return {channels_.size(), 32, 32}; }
+  uint32_t classes() const override { return 1; }
+  uint32_t samples(uint32_t) const override { return 1; }
+  std::string class_name(uint32_t) const override { return "colour"; }
+  void read(uint32_t, Examples& into) const override {
+    into = {.features = input().size(), .inputs = {}, .labels = {0}};
+    for (const float channel : channels_) into.inputs.insert(into.inputs.end(), 32 * 32, channel);
+  }
+
+ private:
+  std::vector<float> channels_;
+};
+
+TEST(ContactSheet, ColoursAreGreyAndBrightIsBright) {
+  const auto grey_of = [](std::vector<float> channels) {
+    GreyImage sheet = contact_sheet(OneColour(std::move(channels)), {});
+    return sheet.at(sheet.width / 2, sheet.height - 20);
+  };
+  EXPECT_NEAR(grey_of({1, 1, 1}), 255, 1);
+  EXPECT_NEAR(grey_of({0, 0, 0}), 0, 1);
+  EXPECT_NEAR(grey_of({1, 0, 0.5f}), 128, 1);
+  EXPECT_NEAR(grey_of({1}), 0, 1) << "one channel is ink";
 }
 
 TEST(ContactSheet, RefusesWhatCannotBeDrawn) {

@@ -36,17 +36,15 @@ class Glyphs final : public Federation {
   uint32_t samples(uint32_t client) const override { return GlyphWriter::samples(seed_, writer_of(client)); }
   std::string class_name(uint32_t label) const override { return character_name(label); }
 
-  Examples load(uint32_t client) const override {
+  void read(uint32_t client, Examples& into) const override {
     const size_t count = samples(client);
     GlyphWriter writer(alphabet_, seed_, writer_of(client));
-    Examples examples{
-        .features = kGlyphPixels, .inputs = std::vector<float>(count * kGlyphPixels), .labels = {}};
-    examples.labels.reserve(count);
+    into.reset(kGlyphPixels, count);
+    into.inputs.resize(count * kGlyphPixels);
     for (size_t i = 0; i < count; ++i) {
-      const std::span image(examples.inputs.data() + i * kGlyphPixels, kGlyphPixels);
-      examples.labels.push_back(static_cast<int32_t>(writer.draw(static_cast<uint32_t>(i), image)));
+      const std::span image(into.inputs.data() + i * kGlyphPixels, kGlyphPixels);
+      into.labels.push_back(static_cast<int32_t>(writer.draw(static_cast<uint32_t>(i), image)));
     }
-    return examples;
   }
 
  private:

@@ -86,17 +86,14 @@ class Idx final : public Federation {
   }
   std::string class_name(uint32_t label) const override { return character_name(label); }
 
-  Examples load(uint32_t client) const override {
+  void read(uint32_t client, Examples& into) const override {
     const std::vector<uint32_t>& indices = clients_.at(client);
-    Examples examples{.features = input_.size(), .inputs = {}, .labels = {}};
-    examples.inputs.reserve(indices.size() * input_.size());
-    examples.labels.reserve(indices.size());
+    into.reset(input_.size(), indices.size());
     for (const uint32_t index : indices) {
       const std::span pixels(pixels_.data() + index * input_.size(), input_.size());
-      for (const uint8_t pixel : pixels) examples.inputs.push_back(values_[pixel]);
-      examples.labels.push_back(labels_[index]);
+      for (const uint8_t pixel : pixels) into.inputs.push_back(values_[pixel]);
+      into.labels.push_back(labels_[index]);
     }
-    return examples;
   }
 
  private:

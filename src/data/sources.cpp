@@ -17,6 +17,8 @@ struct Source {
 constexpr Source kSources[] = {
     {"glyphs", open_glyphs},
     {"idx", open_idx},
+    {"cifar", open_cifar},
+    {"text", open_text},
 };
 
 }  // namespace

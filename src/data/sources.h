@@ -7,7 +7,9 @@
 // What sources.cpp has in its table: one function a source.
 namespace subfleet {
 
+std::unique_ptr<Federation> open_cifar(const DataOptions& options);
 std::unique_ptr<Federation> open_glyphs(const DataOptions& options);
 std::unique_ptr<Federation> open_idx(const DataOptions& options);
+std::unique_ptr<Federation> open_text(const DataOptions& options);
 
 }  // namespace subfleet

@@ -19,15 +19,20 @@ uint32_t test_count(uint32_t samples, double fraction) {
   return std::min(static_cast<uint32_t>(std::lround(samples * fraction)), samples - 1);
 }
 
-Examples select(const Examples& all, const std::vector<bool>& mask, bool wanted) {
-  Examples chosen{.features = all.features, .inputs = {}, .labels = {}};
-  const auto count = static_cast<size_t>(std::count(mask.begin(), mask.end(), wanted));
-  chosen.inputs.reserve(count * all.features);
-  chosen.labels.reserve(count);
-  for (size_t i = 0; i < all.count(); ++i) {
-    if (mask[i] == wanted) chosen.append(all.input(i), all.labels[i]);
+// Leaves only the wanted ones, moved to the front.
+void select(Examples& examples, const std::vector<bool>& mask, bool wanted) {
+  size_t kept = 0;
+  for (size_t i = 0; i < examples.count(); ++i) {
+    if (mask[i] != wanted) continue;
+    if (kept != i) {
+      const std::span<const float> input = examples.input(i);
+      std::copy(input.begin(), input.end(), examples.inputs.data() + kept * examples.features);
+      examples.labels[kept] = examples.labels[i];
+    }
+    ++kept;
   }
-  return chosen;
+  examples.inputs.resize(kept * examples.features);
+  examples.labels.resize(kept);
 }
 
 void append(Examples& to, const Examples& from) {
@@ -60,12 +65,21 @@ uint32_t SplitFederation::train_samples(uint32_t client) const {
   return samples - test_count(samples, test_fraction_);
 }
 
+void SplitFederation::read_train(uint32_t client, Examples& into) const {
+  all_->read(client, into);
+  select(into, test_mask(client), false);
+}
+
 Examples SplitFederation::train(uint32_t client) const {
-  return select(all_->load(client), test_mask(client), false);
+  Examples examples;
+  read_train(client, examples);
+  return examples;
 }
 
 Examples SplitFederation::test(uint32_t client) const {
-  return select(all_->load(client), test_mask(client), true);
+  Examples examples = all_->load(client);
+  select(examples, test_mask(client), true);
+  return examples;
 }
 
 Examples SplitFederation::test_set(uint64_t limit) const {

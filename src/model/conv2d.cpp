@@ -6,7 +6,7 @@
 namespace subfleet {
 namespace {
 
-// Stride 1, zero padding that keeps height and width.
+// PyTorch's, with padding kernel / 2: stride 1 keeps height and width.
 class Conv2D final : public LayerType {
  public:
   std::string_view name() const override { return "conv2d"; }
@@ -16,7 +16,8 @@ class Conv2D final : public LayerType {
       throw bad_request(spec.name,
                         fmt::format("kernel {} is even; same padding wants an odd one", spec.kernel));
     }
-    return {spec.units, input.height, input.width};
+    if (spec.stride == 0) throw bad_request(spec.name, "stride 0 goes nowhere; it must be 1 or more");
+    return {spec.units, (input.height - 1) / spec.stride + 1, (input.width - 1) / spec.stride + 1};
   }
 
   std::vector<ParameterSpec> parameters(const LayerSpec& spec, const Shape& input) const override {
@@ -28,7 +29,7 @@ class Conv2D final : public LayerType {
              .inner = window,
              .columns_follow = Follows::kInputs,
              .fan_in = input.channels * window,
-             .fan_out = spec.units * window},
+             .fan_out = spec.he ? 0 : spec.units * window},
             {.name = spec.name + ".bias", .shape = {spec.units}, .rows = spec.units}};
   }
 };

@@ -8,9 +8,10 @@
 namespace subfleet {
 namespace {
 
-const std::array<const LayerType*, 5>& layer_types() {
-  static const std::array<const LayerType*, 5> types{&conv2d_layer(), &dense_layer(), &flatten_layer(),
-                                                     &maxpool_layer(), &relu_layer()};
+const std::array<const LayerType*, 8>& layer_types() {
+  static const std::array<const LayerType*, 8> types{&avgpool_layer(),   &conv2d_layer(),  &dense_layer(),
+                                                     &embedding_layer(), &flatten_layer(), &lstm_layer(),
+                                                     &maxpool_layer(),   &relu_layer()};
   return types;
 }
 

@@ -27,9 +27,12 @@ class LayerType {
 // The type of that name; throws Error naming the nearest.
 const LayerType& layer_type(std::string_view name);
 
+const LayerType& avgpool_layer();
 const LayerType& conv2d_layer();
 const LayerType& dense_layer();
+const LayerType& embedding_layer();
 const LayerType& flatten_layer();
+const LayerType& lstm_layer();
 const LayerType& maxpool_layer();
 const LayerType& relu_layer();
 

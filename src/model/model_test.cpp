@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string>
 
 #include "subfleet/error.h"
 
@@ -23,6 +27,58 @@ TEST(Model, EmnistCnnIsThePapersNetwork) {
   EXPECT_EQ(parameters[2].name, "conv2.weight");
   EXPECT_EQ(parameters[2].shape, (std::vector<size_t>{64, 32, 5, 5}));
   EXPECT_EQ(parameters[4].shape, (std::vector<size_t>{2048, 3136}));
+}
+
+TEST(Model, AllCnnCIsThePapersNetwork) {
+  const ModelSpec model = find_model("allcnn-c");
+  EXPECT_EQ(parameter_count(model), 1'369'738);
+  EXPECT_EQ(class_count(model), 10);
+  const std::vector<size_t> per_layer{2688, 83040, 83040, 166080, 331968, 331968, 331968, 37056, 1930};
+  const auto parameters = model_parameters(model);
+  ASSERT_EQ(parameters.size(), 2 * per_layer.size());
+  for (size_t layer = 0; layer < per_layer.size(); ++layer) {
+    EXPECT_EQ(parameters[2 * layer].size() + parameters[2 * layer + 1].size(), per_layer[layer]);
+  }
+  const auto shapes = layer_shapes(model);
+  EXPECT_EQ(shapes[6], (Shape{96, 16, 16}));  // after the first stride of 2
+  EXPECT_EQ(shapes[12], (Shape{192, 8, 8}));  // and the second
+  EXPECT_EQ(shapes.back(), (Shape{10, 1, 1}));
+  EXPECT_EQ(droppable_layers(model).size(), 7);
+  EXPECT_EQ(class_count(find_model("allcnn-c100")), 100);
+}
+
+TEST(Model, AStridedConvolutionHasPyTorchsOutputSize) {
+  for (const size_t side : {1, 2, 7, 8, 32}) {
+    for (const size_t kernel : {1, 3, 5}) {
+      for (const size_t stride : {1, 2, 3}) {
+        const LayerSpec layer{.type = "conv2d", .name = "c", .units = 4, .kernel = kernel, .stride = stride};
+        const size_t expected = (side + 2 * (kernel / 2) - kernel) / stride + 1;
+        EXPECT_EQ(layer_shapes({"m", {1, side, side + 1}, {layer}}).back().height, expected);
+      }
+    }
+  }
+}
+
+TEST(Model, CharLstmHasPyTorchsNamesAndASymbolForEveryCharacter) {
+  const ModelSpec model = find_model("char-lstm");
+  EXPECT_EQ(parameter_count(model), 820'185);
+  EXPECT_EQ(model.vocabulary.size(), 80);
+  EXPECT_EQ(class_count(model), 81);
+  EXPECT_EQ(std::set<char>(model.vocabulary.begin(), model.vocabulary.end()).size(), 80);
+  const std::map<std::string, std::vector<size_t>> expected{{"embedding.weight", {81, 8}},
+                                                            {"lstm1.weight_ih_l0", {1024, 8}},
+                                                            {"lstm1.weight_hh_l0", {1024, 256}},
+                                                            {"lstm1.bias_ih_l0", {1024}},
+                                                            {"lstm1.bias_hh_l0", {1024}},
+                                                            {"lstm2.weight_ih_l0", {1024, 256}},
+                                                            {"lstm2.weight_hh_l0", {1024, 256}},
+                                                            {"lstm2.bias_ih_l0", {1024}},
+                                                            {"lstm2.bias_hh_l0", {1024}},
+                                                            {"dense.weight", {81, 256}},
+                                                            {"dense.bias", {81}}};
+  std::map<std::string, std::vector<size_t>> actual;
+  for (const ParameterSpec& p : model_parameters(model)) actual[p.name] = p.shape;
+  EXPECT_EQ(actual, expected);
 }
 
 TEST(Model, EveryModelOfTheZooIsConsistent) {
@@ -47,6 +103,15 @@ TEST(Model, EveryModelOfTheZooIsConsistent) {
     if (with_units.size() > 2) inner.assign(with_units.begin() + 1, with_units.end() - 1);
     EXPECT_EQ(droppable_layers(model), inner) << name;
   }
+}
+
+TEST(Model, AllCnnCStartsHeUniform) {
+  const ModelSpec model = find_model("allcnn-c");
+  const ParameterSpec conv2 = model_parameters(model)[2];
+  const std::vector<float> weights = initial_weights(model, 3);
+  float largest = 0;
+  for (size_t i = 0; i < conv2.size(); ++i) largest = std::max(largest, std::abs(weights[conv2.offset + i]));
+  EXPECT_NEAR(largest, std::sqrt(6.0 / (96 * 9)), 1e-4);
 }
 
 TEST(Model, InitialWeightsAreGlorotUniformAndDependOnTheSeedAlone) {
@@ -79,8 +144,18 @@ TEST(Model, AModelThatDoesNotFitIsAClearError) {
   EXPECT_THROW(layer_shapes(dense_on_image), Error);
   const ModelSpec even_kernel{"m", {1, 4, 4}, {{.type = "conv2d", .name = "c", .units = 2, .kernel = 4}}};
   EXPECT_THROW(layer_shapes(even_kernel), Error);
+  const ModelSpec no_stride{
+      "m", {1, 4, 4}, {{.type = "conv2d", .name = "c", .units = 2, .kernel = 3, .stride = 0}}};
+  EXPECT_THROW(layer_shapes(no_stride), Error);
   const ModelSpec large_window{"m", {1, 4, 4}, {{.type = "maxpool", .kernel = 5}}};
   EXPECT_THROW(layer_shapes(large_window), Error);
+  const ModelSpec symbols_of_a_picture{
+      "m", {1, 4, 4}, {{.type = "embedding", .name = "e", .units = 2, .symbols = 3}}};
+  EXPECT_THROW(layer_shapes(symbols_of_a_picture), Error);
+  const ModelSpec no_symbols{"m", {1, 4, 1}, {{.type = "embedding", .name = "e", .units = 2}}};
+  EXPECT_THROW(layer_shapes(no_symbols), Error);
+  const ModelSpec lstm_on_picture{"m", {1, 4, 4}, {{.type = "lstm", .name = "l", .units = 2}}};
+  EXPECT_THROW(layer_shapes(lstm_on_picture), Error);
   const ModelSpec unknown{"m", {1, 4, 4}, {{.type = "conv"}}};
   EXPECT_THROW(layer_shapes(unknown), Error);
 }

@@ -15,7 +15,7 @@ namespace {
 
 struct Client {
   SubModel held;
-  std::vector<float> start, trained;
+  std::vector<float> whole, trained;
   uint32_t examples;
 };
 
@@ -30,11 +30,12 @@ std::vector<Client> random_clients(const ModelSpec& model, size_t count) {
     std::sort(units.begin(), units.end());
     const std::vector<std::vector<uint32_t>> kept{units};
     Client client{
-        .held = SubModel(model, kept), .start = {}, .trained = {}, .examples = 1 + random.below(300)};
-    for (size_t i = 0; i < client.held.size(); ++i) {
-      client.start.push_back(static_cast<float>(random.normal() * 0.05));
-      client.trained.push_back(client.start.back() + static_cast<float>(random.normal() * 0.001));
-    }
+        .held = SubModel(model, kept), .whole = {}, .trained = {}, .examples = 1 + random.below(300)};
+    for (size_t i = 0; i < parameter_count(model); ++i)
+      client.whole.push_back(static_cast<float>(random.normal() * 0.05));
+    client.trained.resize(client.held.size());
+    client.held.gather(client.whole, client.trained);
+    for (float& weight : client.trained) weight += static_cast<float>(random.normal() * 0.001);
     clients.push_back(std::move(client));
   }
   return clients;
@@ -42,7 +43,7 @@ std::vector<Client> random_clients(const ModelSpec& model, size_t count) {
 
 PartialSum sum_of(const std::vector<Client>& clients, size_t weights) {
   PartialSum sum(weights);
-  for (const Client& c : clients) EXPECT_TRUE(sum.add(c.held, c.start, c.trained, c.examples));
+  for (const Client& c : clients) EXPECT_TRUE(sum.add(c.held, c.whole, c.trained, c.examples));
   return sum;
 }
 
@@ -59,7 +60,8 @@ TEST_F(PartialSumTest, EveryMeanIsTheBruteForceOneOverItsHolders) {
   for (const Client& c : clients_) {
     c.held.for_each_run([&](size_t full, size_t sub, size_t count) {
       for (size_t i = 0; i < count; ++i) {
-        const double update = static_cast<double>(c.trained[sub + i]) - static_cast<double>(c.start[sub + i]);
+        const double update =
+            static_cast<double>(c.trained[sub + i]) - static_cast<double>(c.whole[full + i]);
         updates[full + i] += update * c.examples;
         holders[full + i] += c.examples;
       }
@@ -86,7 +88,7 @@ TEST_F(PartialSumTest, OrderAndGroupingDoNotChangeABit) {
 }
 
 TEST_F(PartialSumTest, AZeroUpdateIsAZeroMean) {
-  for (Client& c : clients_) c.trained = c.start;
+  for (Client& c : clients_) c.held.gather(c.whole, c.trained);
   const PartialSum sum = sum_of(clients_, size_);
   for (size_t i = 0; i < size_; ++i) EXPECT_EQ(sum.mean(i), 0.0);
 }
@@ -94,22 +96,22 @@ TEST_F(PartialSumTest, AZeroUpdateIsAZeroMean) {
 TEST_F(PartialSumTest, ADivergedClientAddsNothing) {
   PartialSum sum = sum_of(clients_, size_);
   const PartialSum before = sum;
-  for (const float bad :
-       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 100.0f}) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity(), 100.0f}) {
     Client client = clients_[0];
     client.trained[client.trained.size() / 2] = bad;
-    EXPECT_FALSE(sum.add(client.held, client.start, client.trained, client.examples));
+    EXPECT_FALSE(sum.add(client.held, client.whole, client.trained, client.examples));
     EXPECT_EQ(sum, before);
   }
 }
 
 TEST_F(PartialSumTest, TheLargestSumDoesNotOverflow) {
   const Client& c = clients_[0];
-  std::vector<float> start(c.start.size(), 0.0f), trained(c.start.size(), 63.99f);
+  const std::vector<float> whole(size_, 0.0f), trained(c.held.size(), 63.99f);
   PartialSum sum(size_);
-  EXPECT_TRUE(sum.add(c.held, start, trained, PartialSum::kMostExamples - 1));
+  EXPECT_TRUE(sum.add(c.held, whole, trained, PartialSum::kMostExamples - 1));
   EXPECT_NEAR(sum.mean(0), 63.99, 1e-5);
-  EXPECT_THROW((void)sum.add(c.held, start, trained, 1), Error);
+  EXPECT_THROW((void)sum.add(c.held, whole, trained, 1), Error);
 }
 
 }  // namespace

@@ -111,6 +111,10 @@ std::vector<TensorView> named_weights(const ModelSpec& model, std::span<const fl
 
 std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model,
                                 const std::string& file_name) {
+  if (const auto vocabulary = file.metadata.find("vocabulary");
+      vocabulary != file.metadata.end() && vocabulary->second != model.vocabulary) {
+    throw bad_request(file_name, fmt::format("has another vocabulary than {}", model.name));
+  }
   std::vector<float> weights;
   for (const ParameterSpec& p : model_parameters(model)) {
     const auto found = file.tensors.find(p.name);

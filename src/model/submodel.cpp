@@ -39,6 +39,15 @@ void check_kept(const LayerSpec& layer, const IndexSet& kept) {
   }
 }
 
+// The same members in each of `groups` stretches of `stride`.
+IndexSet in_groups(const IndexSet& set, size_t groups, size_t stride) {
+  IndexSet all;
+  for (size_t group = 0; group < groups; ++group) {
+    for (const uint32_t member : set) all.push_back(static_cast<uint32_t>(group * stride) + member);
+  }
+  return all;
+}
+
 const IndexSet& choose(Follows follows, const IndexSet& units, const IndexSet& inputs,
                        const IndexSet& whole) {
   switch (follows) {
@@ -73,12 +82,13 @@ SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>
     }
     for (const ParameterSpec& p : type.parameters(layer, shapes[i])) {
       const IndexSet columns = choose(p.columns_follow, units, features, all_of(p.columns));
+      const IndexSet rows = choose(p.rows_follow, units, features, all_of(p.rows / p.row_groups));
       tensors_.push_back({.full_offset = full_offset,
                           .sub_offset = size_,
                           .full_columns = p.columns,
                           .sub_columns = columns.size(),
                           .inner = p.inner,
-                          .rows = choose(p.rows_follow, units, features, all_of(p.rows)),
+                          .rows = in_groups(rows, p.row_groups, p.rows / p.row_groups),
                           .runs = runs_of(columns)});
       full_offset += p.size();
       size_ += tensors_.back().rows.size() * columns.size() * p.inner;

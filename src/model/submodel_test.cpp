@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <string>
 
 #include "subfleet/error.h"
 #include "subfleet/random.h"
@@ -103,6 +106,61 @@ TEST(SubModel, EveryWeightComesFromItsPlaceByBruteForce) {
         }
       }
     }
+  }
+}
+
+TEST(SubModel, HalfOfCharLstmHas213849Parameters) {
+  const ModelSpec model = find_model("char-lstm");
+  const SubModel half(model, random_half(model, 1));
+  EXPECT_EQ(half.size(), 213'849);
+  EXPECT_EQ(half.size(), parameter_count(half.spec()));
+}
+
+TEST(SubModel, AnLstmKeepsItsUnitsInEveryGateAndInTheRecurrentColumnsByBruteForce) {
+  const ModelSpec model{"m",
+                        {1, 7, 1},
+                        {{.type = "embedding", .name = "embedding", .units = 3, .symbols = 4},
+                         {.type = "lstm", .name = "lstm1", .units = 5, .droppable = true},
+                         {.type = "lstm", .name = "lstm2", .units = 6, .last_step = true, .droppable = true},
+                         {.type = "dense", .name = "dense", .units = 4}}};
+  const Kept kept{{0, 3, 4}, {1, 4}};
+  const SubModel sub(model, kept);
+  const std::vector<float> weights = counted(parameter_count(model));
+  std::vector<float> gathered(sub.size(), -1);
+  sub.gather(weights, gathered);
+
+  // Which rows and columns of each tensor are held, cell by cell.
+  const auto everything = [](size_t, size_t) { return true; };
+  const auto holds = [&](size_t layer, size_t unit) {
+    return std::ranges::find(kept[layer], static_cast<uint32_t>(unit)) != kept[layer].end();
+  };
+  using Holds = std::function<bool(size_t row, size_t column)>;
+  const std::map<std::string, Holds> held{
+      {"embedding.weight", everything},
+      {"lstm1.weight_ih_l0", [&](size_t r, size_t) { return holds(0, r % 5); }},
+      {"lstm1.weight_hh_l0", [&](size_t r, size_t c) { return holds(0, r % 5) && holds(0, c); }},
+      {"lstm1.bias_ih_l0", [&](size_t r, size_t) { return holds(0, r % 5); }},
+      {"lstm1.bias_hh_l0", [&](size_t r, size_t) { return holds(0, r % 5); }},
+      {"lstm2.weight_ih_l0", [&](size_t r, size_t c) { return holds(1, r % 6) && holds(0, c); }},
+      {"lstm2.weight_hh_l0", [&](size_t r, size_t c) { return holds(1, r % 6) && holds(1, c); }},
+      {"lstm2.bias_ih_l0", [&](size_t r, size_t) { return holds(1, r % 6); }},
+      {"lstm2.bias_hh_l0", [&](size_t r, size_t) { return holds(1, r % 6); }},
+      {"dense.weight", [&](size_t, size_t c) { return holds(1, c); }},
+      {"dense.bias", everything}};
+  const auto parameters = model_parameters(model), sub_parameters = model_parameters(sub.spec());
+  ASSERT_EQ(parameters.size(), held.size());
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    const ParameterSpec& full = parameters[p];
+    std::vector<float> expected;
+    for (size_t r = 0; r < full.rows; ++r) {
+      for (size_t c = 0; c < full.columns; ++c) {
+        if (held.at(full.name)(r, c)) expected.push_back(weights[full.offset + r * full.columns + c]);
+      }
+    }
+    const auto begin = gathered.begin() + static_cast<std::ptrdiff_t>(sub_parameters[p].offset);
+    EXPECT_EQ(std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(sub_parameters[p].size())),
+              expected)
+        << full.name;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "nn/aligned.h"
 #include "nn/recently_used.h"
 #include "subfleet/error.h"
 
@@ -25,7 +26,10 @@ using NetworkKey = std::vector<std::pair<std::string, std::vector<size_t>>>;
 
 NetworkKey network_key(const ModelSpec& model) {
   NetworkKey key{{"input", {model.input.channels, model.input.height, model.input.width}}};
-  for (const LayerSpec& layer : model.layers) key.push_back({layer.type, {layer.units, layer.kernel}});
+  for (const LayerSpec& layer : model.layers) {
+    key.push_back(
+        {layer.type, {layer.units, layer.kernel, layer.stride, layer.symbols, layer.last_step ? 1u : 0u}});
+  }
   return key;
 }
 
@@ -47,7 +51,9 @@ void check_examples(const Examples& examples, const ModelSpec& model, const std:
 // What one thread keeps between jobs and rounds.
 struct Worker {
   RecentlyUsed<NetworkKey, std::unique_ptr<Network>> networks{kKeptNetworks};
-  std::vector<float> start, trained;  // the sub-model's weights before and after
+  Examples examples;            // the client's
+  std::vector<uint32_t> order;  // of them
+  AlignedFloats trained;        // the sub-model's weights
   Examples batch;
   std::vector<float> logits;
   std::optional<PartialSum> sum;
@@ -60,7 +66,7 @@ class LocalTrainer final : public Trainer {
       : pool_(pool), make_network_(std::move(make_network)), workers_(pool.threads()) {}
 
   std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                               const ExamplesOf& examples_of, const LocalTraining& how,
+                               const ReadExamples& read_examples, const LocalTraining& how,
                                PartialSum& sum) override {
     if (how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
     if (how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
@@ -72,9 +78,10 @@ class LocalTrainer final : public Trainer {
     std::vector<JobReport> reports(jobs.size());
     pool_.parallel_for(jobs.size(), [&](size_t index, size_t worker) {
       const Job& job = jobs[index];
-      const Examples examples = examples_of(job.client);
+      Examples& examples = workers_[worker].examples;
+      read_examples(job.client, examples);
       check_examples(examples, job.submodel->spec(), fmt::format("client {}", job.client));
-      reports[index] = run_job(job, weights, examples, how, workers_[worker]);
+      reports[index] = run_job(job, weights, how, workers_[worker]);
     });
     for (const Worker& worker : workers_) {
       if (worker.has_added) sum.merge(*worker.sum);
@@ -117,24 +124,24 @@ class LocalTrainer final : public Trainer {
     return *worker.networks.get(network_key(model), [&](const NetworkKey&) { return make_network_(model); });
   }
 
-  JobReport run_job(const Job& job, std::span<const float> weights, const Examples& examples,
-                    const LocalTraining& how, Worker& worker) {
-    JobReport report{.examples = static_cast<uint32_t>(examples.count())};
+  JobReport run_job(const Job& job, std::span<const float> weights, const LocalTraining& how,
+                    Worker& worker) {
+    JobReport report{.examples = static_cast<uint32_t>(worker.examples.count())};
     if (report.examples == 0) return report;
-    worker.start.resize(job.submodel->size());
-    job.submodel->gather(weights, worker.start);
-    worker.trained = worker.start;
+    worker.trained.resize(job.submodel->size());
+    job.submodel->gather(weights, worker.trained);
 
     Network& net = network(job.submodel->spec(), worker);
     Random random(job.batch_order);
-    std::vector<uint32_t> order(report.examples);
+    std::vector<uint32_t>& order = worker.order;
+    order.resize(report.examples);
     std::iota(order.begin(), order.end(), 0u);
     Score total;
     for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
       if (how.shuffle) random.shuffle(std::span(order));
       for (size_t first = 0; first < order.size(); first += how.batch) {
         const size_t count = std::min<size_t>(how.batch, order.size() - first);
-        fill_batch(examples, std::span(order).subspan(first, count), worker.batch);
+        fill_batch(worker.examples, std::span(order).subspan(first, count), worker.batch);
         const Score score =
             net.train_step(worker.trained, {worker.batch.inputs, worker.batch.labels}, how.client_lr);
         total.loss += score.loss;
@@ -144,25 +151,23 @@ class LocalTrainer final : public Trainer {
     const double seen = static_cast<double>(how.epochs) * report.examples;
     report.loss = total.loss / seen;
     report.accuracy = static_cast<double>(total.correct) / seen;
-    add_update(job, weights.size(), worker, report);
+    add_update(job, weights, worker, report);
     return report;
   }
 
   static void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, Examples& batch) {
-    batch.features = examples.features;
-    batch.inputs.clear();
-    batch.labels.clear();
+    batch.reset(examples.features, chosen.size());
     for (const uint32_t index : chosen) batch.append(examples.input(index), examples.labels[index]);
   }
 
-  static void add_update(const Job& job, size_t weights, Worker& worker, JobReport& report) {
-    if (!worker.sum || worker.sum->size() != weights) {
-      worker.sum.emplace(weights);
+  static void add_update(const Job& job, std::span<const float> weights, Worker& worker, JobReport& report) {
+    if (!worker.sum || worker.sum->size() != weights.size()) {
+      worker.sum.emplace(weights.size());
     } else if (!worker.has_added) {
       worker.sum->clear();
     }
     worker.has_added = true;
-    report.diverged = !worker.sum->add(*job.submodel, worker.start, worker.trained, report.examples);
+    report.diverged = !worker.sum->add(*job.submodel, weights, worker.trained, report.examples);
   }
 
   ThreadPool& pool_;

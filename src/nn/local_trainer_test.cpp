@@ -1,6 +1,7 @@
 #include "nn/local_trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "nn/reference/network.h"
@@ -41,7 +42,7 @@ struct OneClient {
     const Job job{.client = 9, .submodel = &whole, .batch_order = order};
     return trainer
         .train(
-            weights, {&job, 1}, [this](uint32_t) { return examples; }, how, sum)
+            weights, {&job, 1}, [this](uint32_t, Examples& into) { into = examples; }, how, sum)
         .front();
   }
 
@@ -64,38 +65,42 @@ struct OneClient {
 };
 
 TEST(LocalTrainer, SameBitsForAnyNumberOfThreads) {
-  const SmallRound round;
-  const Examples test_set = random_examples(round.model, 350, 20);
-  for (const std::string& name : trainer_names()) {
-    ThreadPool one_thread(1);
-    const auto expected_trainer = make_trainer(name, one_thread);
-    PartialSum expected(round.weights.size());
-    const std::vector<JobReport> expected_reports = round.train(*expected_trainer, kTwoEpochs, expected);
-    const Evaluation expected_score = expected_trainer->evaluate(round.model, round.weights, test_set);
-    for (const size_t threads : {2, 3}) {
-      ThreadPool pool(threads);
-      const auto trainer = make_trainer(name, pool);
-      PartialSum sum(round.weights.size());
-      expect_equal(round.train(*trainer, kTwoEpochs, sum), expected_reports);
-      EXPECT_EQ(sum, expected) << name << ", " << threads << " threads";
-      const Evaluation score = trainer->evaluate(round.model, round.weights, test_set);
-      EXPECT_EQ(score.loss, expected_score.loss) << name << ", " << threads << " threads";
-      EXPECT_EQ(score.correct, expected_score.correct) << name << ", " << threads << " threads";
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    const Examples test_set = random_examples(round.model, 350, 20);
+    for (const std::string& name : trainer_names()) {
+      ThreadPool one_thread(1);
+      const auto expected_trainer = make_trainer(name, one_thread);
+      PartialSum expected(round.weights.size());
+      const std::vector<JobReport> expected_reports = round.train(*expected_trainer, kTwoEpochs, expected);
+      const Evaluation expected_score = expected_trainer->evaluate(round.model, round.weights, test_set);
+      for (const size_t threads : {2, 3}) {
+        ThreadPool pool(threads);
+        const auto trainer = make_trainer(name, pool);
+        PartialSum sum(round.weights.size());
+        expect_equal(round.train(*trainer, kTwoEpochs, sum), expected_reports);
+        EXPECT_EQ(sum, expected) << name << ", " << threads << " threads";
+        const Evaluation score = trainer->evaluate(round.model, round.weights, test_set);
+        EXPECT_EQ(score.loss, expected_score.loss) << name << ", " << threads << " threads";
+        EXPECT_EQ(score.correct, expected_score.correct) << name << ", " << threads << " threads";
+      }
     }
   }
 }
 
 TEST(LocalTrainer, NothingIsLeftOverFromTheRoundBefore) {
-  const SmallRound round;
-  const Examples test_set = random_examples(round.model, 30, 20);
-  for (const std::string& name : trainer_names()) {
-    ThreadPool pool(2);
-    const auto trainer = make_trainer(name, pool);
-    PartialSum first(round.weights.size()), second(round.weights.size());
-    const std::vector<JobReport> reports = round.train(*trainer, kTwoEpochs, first);
-    trainer->evaluate(round.model, round.weights, test_set);
-    expect_equal(round.train(*trainer, kTwoEpochs, second), reports);
-    EXPECT_EQ(first, second) << name;
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    const Examples test_set = random_examples(round.model, 30, 20);
+    for (const std::string& name : trainer_names()) {
+      ThreadPool pool(2);
+      const auto trainer = make_trainer(name, pool);
+      PartialSum first(round.weights.size()), second(round.weights.size());
+      const std::vector<JobReport> reports = round.train(*trainer, kTwoEpochs, first);
+      trainer->evaluate(round.model, round.weights, test_set);
+      expect_equal(round.train(*trainer, kTwoEpochs, second), reports);
+      EXPECT_EQ(first, second) << name;
+    }
   }
 }
 
@@ -170,18 +175,17 @@ TEST(LocalTrainer, AClientWithoutExamplesContributesNothing) {
 
 TEST(LocalTrainer, AClientThatDivergesIsLeftOut) {
   const SmallRound round;
-  const auto examples_of = [&](uint32_t client) {
-    Examples examples = round.examples_of(client);
-    for (float& value : examples.inputs) value *= client == 0 ? 1e25f : 1.0f;
-    return examples;
+  const auto read_examples = [&](uint32_t client, Examples& into) {
+    into = round.examples_of(client);
+    for (float& value : into.inputs) value *= client == 0 ? 1e25f : 1.0f;
   };
   for (const std::string& name : trainer_names()) {
     ThreadPool pool(2);
     const auto trainer = make_trainer(name, pool);
     PartialSum all(round.weights.size()), others(round.weights.size());
     const std::vector<JobReport> reports =
-        trainer->train(round.weights, round.jobs, examples_of, kTwoEpochs, all);
-    trainer->train(round.weights, std::span(round.jobs).subspan(1), examples_of, kTwoEpochs, others);
+        trainer->train(round.weights, round.jobs, read_examples, kTwoEpochs, all);
+    trainer->train(round.weights, std::span(round.jobs).subspan(1), read_examples, kTwoEpochs, others);
     for (size_t i = 0; i < reports.size(); ++i) EXPECT_EQ(reports[i].diverged, i == 0) << name;
     EXPECT_EQ(all, others) << name;
   }
@@ -200,6 +204,48 @@ TEST(LocalTrainer, EvaluationIsTheMeanOverAllExamples) {
     EXPECT_EQ(actual.examples, 205u);
     EXPECT_EQ(actual.correct, expected.correct) << name;
     EXPECT_NEAR(actual.loss, expected.loss / 205, 1e-6) << name;
+  }
+}
+
+// What was dropped counts as zero: an LSTM unit without weights stays at 0, as does a filter or a dense unit.
+TEST(LocalTrainer, ASubModelComputesWhatTheWholeDoesWithTheRestAtZero) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    const Examples examples = random_examples(model, 4, 30);
+    for (const SubModel& submodel : round.submodels) {
+      std::vector<float> held(submodel.size()), masked(round.weights.size(), 0.0f);
+      submodel.gather(round.weights, held);
+      submodel.scatter(held, masked);
+      std::vector<float> actual(4 * class_count(model)), expected(actual.size());
+      reference::make_network(submodel.spec())->infer(held, examples.inputs, actual);
+      reference::make_network(model)->infer(masked, examples.inputs, expected);
+      for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << model.name;
+    }
+  }
+}
+
+TEST(LocalTrainer, ALearningRateOfZeroMovesNothing) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    for (const std::string& name : trainer_names()) {
+      ThreadPool pool(2);
+      PartialSum sum(round.weights.size());
+      round.train(*make_trainer(name, pool), {.epochs = 1, .batch = 4, .client_lr = 0}, sum);
+      for (size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum.mean(i), 0.0) << model.name << ", " << name;
+    }
+  }
+}
+
+TEST(LocalTrainer, RejectsWhatIsNoSymbol) {
+  const ModelSpec model = small_char_lstm();
+  for (const std::string& name : trainer_names()) {
+    ThreadPool pool(2);
+    const auto trainer = make_trainer(name, pool);
+    for (const float value : {-1.0f, 5.0f, 1e30f, std::nanf("")}) {
+      Examples examples = random_examples(model, 3, 1);
+      examples.inputs[10] = value;
+      EXPECT_THROW(trainer->evaluate(model, random_weights(model), examples), Error) << name << " " << value;
+    }
   }
 }
 

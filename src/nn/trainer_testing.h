@@ -25,15 +25,27 @@ inline ModelSpec small_cnn() {
            {.type = "dense", .name = "dense2", .units = 5}}};
 }
 
+inline ModelSpec small_char_lstm() {
+  return {"small-char-lstm",
+          {1, 9, 1},
+          {{.type = "embedding", .name = "embedding", .units = 3, .symbols = 5},
+           {.type = "lstm", .name = "lstm1", .units = 6, .droppable = true},
+           {.type = "lstm", .name = "lstm2", .units = 10, .last_step = true, .droppable = true},
+           {.type = "dense", .name = "dense", .units = 5}}};
+}
+
+// Their two droppable layers have 6 and 10 units.
+inline std::vector<ModelSpec> small_droppable_models() { return {small_cnn(), small_char_lstm()}; }
+
 // A round of clients with different sub-models, some of different sizes, and different numbers of examples:
 // one of them none, some not a multiple of the batch.
 struct SmallRound {
-  ModelSpec model = small_cnn();
+  ModelSpec model;  // with droppable layers of 6 and 10 units
   std::vector<float> weights = random_weights(model);
   std::deque<SubModel> submodels;
   std::vector<Job> jobs;
 
-  SmallRound() {
+  explicit SmallRound(ModelSpec of = small_cnn()) : model(std::move(of)) {
     const std::vector<std::vector<std::vector<uint32_t>>> kept{{{0, 2, 4}, {0, 1, 2, 3, 4}},
                                                                {{1, 2, 5}, {1, 3, 5, 7, 9}},
                                                                {{3, 4, 5}, {5, 6, 7, 8, 9}},
@@ -53,7 +65,7 @@ struct SmallRound {
 
   std::vector<JobReport> train(Trainer& trainer, const LocalTraining& how, PartialSum& sum) const {
     return trainer.train(
-        weights, jobs, [this](uint32_t client) { return examples_of(client); }, how, sum);
+        weights, jobs, [this](uint32_t client, Examples& into) { into = examples_of(client); }, how, sum);
   }
 };
 

@@ -13,4 +13,7 @@ std::unique_ptr<Trainer> make_reference_trainer(ThreadPool& pool);
 bool has_cpu_trainer();
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool);
 
+// Floating-point operations a second that all threads of the pool together reach on registers alone.
+double cpu_peak(ThreadPool& pool);
+
 }  // namespace subfleet

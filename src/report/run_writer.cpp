@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -155,8 +156,10 @@ void RunWriter::checkpoint(const Run& run) {
 
 void RunWriter::finish(const Run& run) {
   checkpoint(run);
-  save_safetensors(file(kModel), named_weights(run.model(), run.weights()),
-                   {{"model", run.model().name}, {"round", std::to_string(run.round())}});
+  std::map<std::string, std::string> metadata{{"model", run.model().name},
+                                              {"round", std::to_string(run.round())}};
+  if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;
+  save_safetensors(file(kModel), named_weights(run.model(), run.weights()), metadata);
   const std::array runs{load_run(folder_)};
   write_file(file(kReport), report_page(runs));
 }

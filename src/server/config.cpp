@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <concepts>
 #include <functional>
@@ -11,9 +12,9 @@
 #include <sstream>
 #include <type_traits>
 
-#include "subfleet/codes.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
+#include "subfleet/round_masks.h"
 
 namespace subfleet {
 namespace {
@@ -70,17 +71,34 @@ T read_number(const std::string& name, const toml::node& node, Range range) {
   return static_cast<T>(value);
 }
 
+std::vector<double> read_numbers(const std::string& name, const toml::node& node, Range range) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr) throw bad_request(name, "must be a list of numbers, as in [1.0, 0.5]");
+  std::vector<double> numbers;
+  for (const toml::node& item : *list) numbers.push_back(read_number<double>(name, item, range));
+  return numbers;
+}
+
+std::string print_numbers(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ", ") + print_number(number);
+  return "[" + text + "]";
+}
+
 // `get` returns a reference to the field of a Config.
 template <typename Get>
 Key key(std::string name, Get get, std::string help, bool fixed = true, Range range = kAny) {
   using T = std::remove_cvref_t<decltype(get(std::declval<Config&>()))>;
-  Key k{name, std::move(help), fixed, !std::is_arithmetic_v<T>, {}, {}};
+  constexpr bool kText = !std::is_arithmetic_v<T> && !std::is_same_v<T, std::vector<double>>;
+  Key k{name, std::move(help), fixed, kText, {}, {}};
   k.read = [=](Config& config, const toml::node& node) {
     if constexpr (std::is_same_v<T, bool>) {
       if (!node.is_boolean()) throw bad_request(name, "must be true or false");
       get(config) = node.value<bool>().value();
     } else if constexpr (std::is_arithmetic_v<T>) {
       get(config) = read_number<T>(name, node, range);
+    } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+      get(config) = read_numbers(name, node, range);
     } else {
       if (!node.is_string()) throw bad_request(name, "must be a text");
       get(config) = node.value<std::string>().value();
@@ -96,6 +114,8 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
       return print_number(value);
     } else if constexpr (std::is_arithmetic_v<T>) {
       return fmt::format("{}", value);
+    } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+      return print_numbers(value);
     } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
       return quoted(value.string());
     } else {
@@ -114,11 +134,15 @@ const std::vector<Key>& keys() {
       key("data.path", FIELD(data.path), "the folder of a source that reads files", false),
       key("data.min_samples", FIELD(data.min_samples), "clients with fewer examples are left out"),
       key("data.writers", FIELD(data.writers), "glyphs: how many writers there are", true, kCount),
-      key("data.seed", FIELD(data.seed), "glyphs: which writers; all: which examples are for testing"),
+      key("data.seed", FIELD(data.seed), "glyphs: which writers; cifar: whose images; all: which are for testing"),
       key("data.test_fraction", FIELD(data.test_fraction), "of each client's examples", true, kFraction),
+      key("data.clients", FIELD(data.clients), "cifar: how many clients share the images", true, kCount),
+      key("data.dirichlet", FIELD(data.dirichlet), "cifar: how alike the clients' classes are; small is few classes each", true, {1e-3, 1e6}),
       key("data.raw_polarity", FIELD(data.raw_polarity), "idx: x = byte / 255 instead of 1 - byte / 255"),
+      key("data.window_step", FIELD(data.window_step), "text: characters from one window to the next", true, kCount),
       key("code.family", FIELD(code.family), "how the masks are made; see 'subfleet codes --list'"),
       key("code.keep", FIELD(code.keep), "kept fraction of the units of a droppable layer", true, kFraction),
+      key("code.tiers", FIELD(code.tiers), "strong and weak clients, equally many of each: the share of its code word that each keeps", true, kFraction),
       key("round.clients", FIELD(clients), "clients a round", true, kCount),
       key("round.epochs", FIELD(local.epochs), "passes of a client over its examples", true, kCount),
       key("round.batch", FIELD(local.batch), "examples a step", true, {1, 4096}),
@@ -141,12 +165,78 @@ const std::vector<Key>& keys() {
 #undef FIELD
 // clang-format on
 
-const Key& find_key(std::string_view name) {
+constexpr std::string_view kLayers = "code.layers.";
+
+// The family or the kept fraction of one layer; what is not set prints as nothing.
+Key layer_key(const std::string& layer, std::string_view field) {
+  Key k{fmt::format("{}{}.{}", kLayers, layer, field), "of this layer alone", true, field == "family", {}, {}};
+  const auto code_of = [layer](const Config& config) {
+    const auto found = config.code.layers.find(layer);
+    return found == config.code.layers.end() ? LayerCode{} : found->second;
+  };
+  if (field == "family") {
+    k.read = [layer, name = k.name](Config& config, const toml::node& node) {
+      if (!node.is_string() || node.value<std::string>()->empty())
+        throw bad_request(name, "must name a family");
+      config.code.layers[layer].family = node.value<std::string>().value();
+    };
+    k.print = [code_of](const Config& config) {
+      const std::string family = code_of(config).family;
+      return family.empty() ? family : quoted(family);
+    };
+  } else {
+    k.read = [layer, name = k.name](Config& config, const toml::node& node) {
+      const auto keep = read_number<double>(name, node, kFraction);
+      if (keep == 0) throw bad_request(name, "0 is not a fraction above 0 and up to 1");
+      config.code.layers[layer].keep = keep;
+    };
+    k.print = [code_of](const Config& config) {
+      const double keep = code_of(config).keep;
+      return keep == 0 ? std::string() : print_number(keep);
+    };
+  }
+  return k;
+}
+
+// The table's settings and, behind the code's, those of single layers that are set.
+std::vector<Key> keys_of(const Config& config) {
+  std::vector<Key> all;
+  for (const Key& k : keys()) {
+    all.push_back(k);
+    if (k.name != "code.tiers") continue;
+    for (const auto& [layer, code] : config.code.layers) {
+      if (!code.family.empty()) all.push_back(layer_key(layer, "family"));
+      if (code.keep != 0) all.push_back(layer_key(layer, "keep"));
+    }
+  }
+  return all;
+}
+
+// "code.layers.conv2.keep"; whether the model has that layer shows when the configuration is whole.
+Key find_layer_key(std::string_view name) {
+  const std::string_view rest = name.substr(std::min(name.size(), kLayers.size()));
+  const size_t dot = rest.find('.');
+  const std::string_view layer = rest.substr(0, dot);
+  const std::string_view field = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+  const bool named = !layer.empty() && std::all_of(layer.begin(), layer.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-';
+  });
+  if (!named || (field != "family" && field != "keep")) {
+    throw bad_request("setting",
+                      fmt::format("'{0}' is neither {1}LAYER.family nor {1}LAYER.keep", name, kLayers));
+  }
+  return layer_key(std::string(layer), field);
+}
+
+Key find_key(std::string_view name) {
+  if (name.starts_with(kLayers) || name == kLayers.substr(0, kLayers.size() - 1)) return find_layer_key(name);
   std::vector<std::string> known;
   for (const Key& k : keys()) {
     if (k.name == name) return k;
     known.push_back(k.name);
   }
+  known.push_back(fmt::format("{}LAYER.family", kLayers));
+  known.push_back(fmt::format("{}LAYER.keep", kLayers));
   throw unknown_name("setting", name, known);
 }
 
@@ -163,14 +253,22 @@ void read_table(Config& config, const toml::table& table, const std::string& pre
 
 }  // namespace
 
+LayerCode CodeOptions::of(const std::string& layer) const {
+  LayerCode own;
+  if (const auto found = layers.find(layer); found != layers.end()) own = found->second;
+  if (own.family.empty()) own.family = family;
+  if (own.keep == 0) own.keep = keep;
+  return own;
+}
+
 std::vector<Setting> settings(const Config& config) {
   std::vector<Setting> all;
-  for (const Key& k : keys()) all.push_back({k.name, k.print(config), k.help});
+  for (const Key& k : keys_of(config)) all.push_back({k.name, k.print(config), k.help});
   return all;
 }
 
 void set(Config& config, std::string_view name, std::string_view value) {
-  const Key& k = find_key(name);
+  const Key k = find_key(name);
   toml::table table;
   try {
     table = toml::parse(fmt::format("value = {}", value));
@@ -195,7 +293,7 @@ Config parse_config(std::string_view text, std::string_view source) {
 
 std::string to_toml(const Config& config) {
   std::string text, section;
-  for (const Key& k : keys()) {
+  for (const Key& k : keys_of(config)) {
     const size_t dot = k.name.find('.');
     if (k.name.substr(0, dot) != section) {
       if (!text.empty()) text += '\n';
@@ -209,17 +307,14 @@ std::string to_toml(const Config& config) {
 
 std::map<std::string, std::string> fixed_settings(const Config& config) {
   std::map<std::string, std::string> fixed;
-  for (const Key& k : keys()) {
+  for (const Key& k : keys_of(config)) {
     if (k.fixed) fixed.emplace(k.name, k.print(config));
   }
   return fixed;
 }
 
 void validate(Config& config) {
-  const ModelSpec model = find_model(config.model);
-  const CodeFamily& family = code_family(config.code.family);
-  for (const size_t layer : droppable_layers(model))
-    family.weight(model.layers[layer].units, config.code.keep);
+  check_code(find_model(config.model), config.code);
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }

@@ -44,6 +44,68 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   EXPECT_EQ(parse_config(text, "test").local.client_lr, 0.1f);
 }
 
+TEST(Config, LayersAndTiersReadBackTheSame) {
+  Config config;
+  set(config, "code.layers.conv2.keep", "0.75");
+  set(config, "code.layers.conv2.family", "random");
+  set(config, "code.layers.dense1.family", "cwc");
+  set(config, "code.tiers", "[1, 0.5, 0.25]");
+  validate(config);
+  const std::string text = to_toml(config);
+  EXPECT_NE(
+      text.find("\ntiers = [1.0, 0.5, 0.25]\nlayers.conv2.family = 'random'\nlayers.conv2.keep = 0.75\n"),
+      std::string::npos)
+      << text;
+  const Config read = parse_config(text, "test");
+  EXPECT_EQ(to_toml(read), text);
+  EXPECT_EQ(read.code.tiers, (std::vector<double>{1.0, 0.5, 0.25}));
+  EXPECT_EQ(read.code.of("conv2").family, "random");
+  EXPECT_EQ(read.code.of("conv2").keep, 0.75);
+  EXPECT_EQ(read.code.of("dense1").family, "cwc");
+  EXPECT_EQ(read.code.of("dense1").keep, 0.5);
+
+  // The other ways to write it in TOML.
+  EXPECT_EQ(parse_config("[code.layers.conv2]\nkeep = 0.75", "t").code.of("conv2").keep, 0.75);
+  EXPECT_EQ(parse_config("code.layers = {conv2 = {keep = 0.75}}", "t").code.of("conv2").keep, 0.75);
+
+  Config copy;
+  for (const Setting& s : settings(config)) set(copy, s.name, s.value);
+  EXPECT_EQ(to_toml(copy), text);
+}
+
+TEST(Config, MistakesInLayersAndTiersAreOneLine) {
+  Config config;
+  EXPECT_EQ(complaint([&] { set(config, "code.layers.conv2.keep", "1.5"); }),
+            "code.layers.conv2.keep: 1.5 is not between 0 and 1");
+  EXPECT_EQ(complaint([&] { set(config, "code.layers.conv2.keep", "0"); }),
+            "code.layers.conv2.keep: 0 is not a fraction above 0 and up to 1");
+  EXPECT_EQ(complaint([&] { set(config, "code.layers.conv2.keep", "half"); }),
+            "code.layers.conv2.keep: must be a number");
+  EXPECT_EQ(complaint([&] { set(config, "code.layers.conv2.family", "''"); }),
+            "code.layers.conv2.family: must name a family");
+  for (const char* name : {"code.layers", "code.layers.", "code.layers.conv2", "code.layers.conv2.kep",
+                           "code.layers..keep", "code.layers.a b.keep", "code.layers.conv2.keep.x"}) {
+    EXPECT_NE(complaint([&] {
+                set(config, name, "0.5");
+              }).find("neither code.layers.LAYER.family nor code.layers.LAYER.keep"),
+              std::string::npos)
+        << name << " " << complaint([&] { set(config, name, "0.5"); });
+  }
+  EXPECT_EQ(complaint([&] { set(config, "code.tiers", "0.5"); }),
+            "code.tiers: must be a list of numbers, as in [1.0, 0.5]");
+  EXPECT_EQ(complaint([&] { set(config, "code.tiers", "[1.0, 'weak']"); }), "code.tiers: must be a number");
+  EXPECT_EQ(complaint([&] { set(config, "code.tiers", "[1.0, 2]"); }),
+            "code.tiers: 2 is not between 0 and 1");
+  EXPECT_EQ(to_toml(config), to_toml(Config{})) << "what was refused changes nothing";
+  set(config, "code.tiers", "[0.0]");
+  EXPECT_NE(complaint([&] { validate(config); }), "none");
+  set(config, "code.tiers", "[]");
+  EXPECT_EQ(complaint([&] { validate(config); }), "none");
+  set(config, "code.layers.conv3.keep", "0.5");
+  EXPECT_EQ(complaint([&] { validate(config); }).substr(0, 45),
+            "code.layers: unknown 'conv3'; nearest: conv2 ");
+}
+
 TEST(Config, EverySettingCanBeSetToWhatItPrints) {
   Config config;
   for (const Setting& s : settings(config)) {
@@ -100,6 +162,13 @@ TEST(Config, OnlyLengthMeasurementAndPlaceMayChangeInARunThatHasBegun) {
   set(b, "run.eval_every", "3");
   set(b, "data.path", "elsewhere");
   EXPECT_EQ(fixed_settings(a), fixed_settings(b));
+  set(b, "code.layers.conv2.keep", "0.5");  // though it is code.keep: it was not said
+  EXPECT_NE(fixed_settings(a), fixed_settings(b));
+  set(a, "code.layers.conv2.keep", "0.5");
+  EXPECT_EQ(fixed_settings(a), fixed_settings(b));
+  set(a, "code.tiers", "[1.0, 0.5]");
+  EXPECT_NE(fixed_settings(a), fixed_settings(b));
+  set(b, "code.tiers", "[1.0, 0.5]");
   set(b, "server.lr", "0.5");
   EXPECT_NE(fixed_settings(a), fixed_settings(b));
 }

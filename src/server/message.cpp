@@ -4,9 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "subfleet/codes.h"
 #include "subfleet/error.h"
-#include "subfleet/run.h"
+#include "subfleet/round_masks.h"
 
 namespace subfleet {
 namespace {
@@ -25,8 +24,9 @@ struct Counter {
     bytes += sizeof(T);
   }
   void operator()(const std::string& text) { bytes += sizeof(uint32_t) + text.size(); }
-  void operator()(const std::vector<float>& values) {
-    bytes += sizeof(uint64_t) + values.size() * sizeof(float);
+  template <typename T>
+  void operator()(const std::vector<T>& values) {
+    bytes += sizeof(uint64_t) + values.size() * sizeof(T);
   }
 };
 
@@ -45,9 +45,10 @@ struct Writer {
     (*this)(static_cast<uint32_t>(text.size()));
     raw(text.data(), text.size());
   }
-  void operator()(const std::vector<float>& values) {
+  template <typename T>
+  void operator()(const std::vector<T>& values) {
     (*this)(uint64_t{values.size()});
-    raw(values.data(), values.size() * sizeof(float));
+    raw(values.data(), values.size() * sizeof(T));
   }
 };
 
@@ -73,14 +74,37 @@ struct Reader {
     (*this)(size);
     text.assign(reinterpret_cast<const char*>(take(size)), size);
   }
-  void operator()(std::vector<float>& values) {
+  template <typename T>
+  void operator()(std::vector<T>& values) {
     uint64_t count = 0;
     (*this)(count);
-    if (count > bytes.size() / sizeof(float)) throw bad_request("message", "truncated");
+    if (count > bytes.size() / sizeof(T)) throw bad_request("message", "truncated");
     values.resize(count);
-    if (count > 0) std::memcpy(values.data(), take(count * sizeof(float)), count * sizeof(float));
+    if (count > 0) std::memcpy(values.data(), take(count * sizeof(T)), count * sizeof(T));
   }
 };
+
+// A map travels as its size and its entries.
+using Layers = std::map<std::string, LayerCode>;
+template <typename Walk>
+void walk(Walk& field, const Layers& layers) {
+  field(static_cast<uint32_t>(layers.size()));
+  for (const auto& [name, code] : layers) {
+    field(name);
+    field(code.family);
+    field(code.keep);
+  }
+}
+void walk(Reader& field, Layers& layers) {
+  uint32_t count = 0;
+  field(count);
+  for (std::string name; count > 0; --count) {
+    field(name);
+    LayerCode& code = layers[name];
+    field(code.family);
+    field(code.keep);
+  }
+}
 
 // The layouts. `m` is const for Counter and Writer.
 template <typename Walk>
@@ -88,6 +112,8 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   field(m.model);
   field(m.code.family);
   field(m.code.keep);
+  walk(field, m.code.layers);
+  field(m.code.tiers);
   field(m.seed);
   field(m.round);
   field(m.rows);
@@ -154,7 +180,8 @@ size_t encoded_size(const UpdateMessage& header, size_t weights) { return size_w
 
 SubModel named_submodel(const JobMessage& m) {
   if (m.row >= m.rows) throw bad_request("message", "names a row that its book does not have");
-  return std::move(draw_submodels(find_model(m.model), m.code, m.seed, m.round, m.rows)[m.row]);
+  const ModelSpec model = find_model(m.model);
+  return {model, RoundMasks(model, m.code, m.seed, m.round, m.rows).kept(m.row, m.client)};
 }
 
 }  // namespace subfleet

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "subfleet/error.h"
-#include "subfleet/run.h"
+#include "subfleet/round_masks.h"
 
 namespace subfleet {
 namespace {
@@ -25,6 +27,8 @@ TEST(Message, AJobComesBackAsItWas) {
   EXPECT_EQ(got.model, sent.model);
   EXPECT_EQ(got.code.family, sent.code.family);
   EXPECT_EQ(got.code.keep, sent.code.keep);
+  EXPECT_TRUE(got.code.layers.empty());
+  EXPECT_TRUE(got.code.tiers.empty());
   EXPECT_EQ(got.seed, sent.seed);
   EXPECT_EQ(got.round, sent.round);
   EXPECT_EQ(got.rows, sent.rows);
@@ -66,8 +70,9 @@ TEST(Message, TheCountedSizeIsTheEncodedSize) {
 
 TEST(Message, ADeviceRebuildsTheServersSubModelFromTheMessage) {
   const JobMessage message = job();
+  const std::vector<uint32_t> clients{95, 96, 97, 99, 98};
   const auto server =
-      draw_submodels(find_model(message.model), message.code, message.seed, message.round, message.rows);
+      draw_submodels(find_model(message.model), message.code, message.seed, message.round, clients);
   const SubModel device = named_submodel(decode_job(encode(message)));
   ASSERT_EQ(device.tensors().size(), server[3].tensors().size());
   for (size_t t = 0; t < device.tensors().size(); ++t) {
@@ -76,8 +81,38 @@ TEST(Message, ADeviceRebuildsTheServersSubModelFromTheMessage) {
   EXPECT_NE(device.tensors()[2].rows, server[0].tensors()[2].rows) << "each client has its own";
 }
 
+TEST(Message, ADeviceOfAnyTierRebuildsItsSubModelOfLayersWithTheirOwnCodes) {
+  JobMessage message = job();
+  message.model = "emnist-cnn";
+  message.code.layers = {{"conv2", {.family = "random", .keep = 0.75}}, {"dense1", {.family = "cwc"}}};
+  message.code.tiers = {1.0, 0.5, 0.25};
+  const std::vector<uint32_t> clients{95, 96, 97, 98, 99};
+  const auto server =
+      draw_submodels(find_model(message.model), message.code, message.seed, message.round, clients);
+  std::vector<size_t> sizes;
+  for (message.row = 0; message.row < message.rows; ++message.row) {
+    message.client = clients[message.row];
+    const JobMessage got = decode_job(encode(message));
+    EXPECT_EQ(got.code.layers.at("conv2").family, "random");
+    EXPECT_EQ(got.code.layers.at("conv2").keep, 0.75);
+    EXPECT_EQ(got.code.layers.at("dense1").keep, 0);
+    EXPECT_EQ(got.code.tiers, message.code.tiers);
+    EXPECT_EQ(encoded_size(message, 0), encode(message).size());
+    const SubModel device = named_submodel(got);
+    ASSERT_EQ(device.size(), server[message.row].size());
+    for (size_t t = 0; t < device.tensors().size(); ++t) {
+      EXPECT_EQ(device.tensors()[t].rows, server[message.row].tensors()[t].rows);
+    }
+    sizes.push_back(device.size());
+  }
+  EXPECT_NE(*std::min_element(sizes.begin(), sizes.end()), *std::max_element(sizes.begin(), sizes.end()));
+}
+
 TEST(Message, EveryTruncationIsAnErrorNotACrash) {
-  const std::vector<std::byte> good = encode(job());
+  JobMessage message = job();
+  message.code.layers = {{"dense2", {.family = "random", .keep = 0.75}}};
+  message.code.tiers = {1.0, 0.5};
+  const std::vector<std::byte> good = encode(message);
   for (size_t length = 0; length < good.size(); ++length) {
     EXPECT_THROW(decode_job(std::span(good).first(length)), Error) << length;
   }

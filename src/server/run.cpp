@@ -13,6 +13,7 @@
 #include "server/message.h"
 #include "server/weight_ranges.h"
 #include "subfleet/error.h"
+#include "subfleet/round_masks.h"
 
 namespace subfleet {
 namespace {
@@ -68,34 +69,6 @@ std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t cou
   return chosen;
 }
 
-std::vector<CodeBook> draw_books(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
-                                 uint32_t round, uint32_t clients) {
-  const CodeFamily& family = code_family(code.family);
-  std::vector<CodeBook> books;
-  for (const size_t layer : droppable_layers(model)) {
-    books.push_back(family.draw({.length = model.layers[layer].units,
-                                 .rows = clients,
-                                 .keep = code.keep,
-                                 .seed = seed,
-                                 .round = round,
-                                 .layer = static_cast<uint32_t>(books.size())}));
-  }
-  return books;
-}
-
-std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& code, uint64_t seed,
-                                     uint32_t round, uint32_t clients) {
-  const std::vector<CodeBook> books = draw_books(model, code, seed, round, clients);
-  std::vector<SubModel> submodels;
-  for (uint32_t row = 0; row < clients; ++row) {
-    std::vector<std::vector<uint32_t>> kept;
-    kept.reserve(books.size());
-    for (const CodeBook& book : books) kept.push_back(book.kept(row));
-    submodels.emplace_back(model, kept);
-  }
-  return submodels;
-}
-
 void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,
                 uint32_t classes) {
   if (config.clients > clients) {
@@ -128,7 +101,7 @@ RoundReport Run::step() {
 
   // 1, 2: who takes part, and with which part of the model.
   const std::vector<uint32_t> clients = sample_clients(seed, number, config_.clients, fleet_.clients());
-  const std::vector<SubModel> submodels = draw_submodels(model_, config_.code, seed, number, config_.clients);
+  const std::vector<SubModel> submodels = draw_submodels(model_, config_.code, seed, number, clients);
   std::vector<Job> jobs;
   const JobMessage down{.model = model_.name, .code = config_.code, .local = config_.local, .weights = {}};
   for (size_t row = 0; row < clients.size(); ++row) {

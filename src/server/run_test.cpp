@@ -10,6 +10,7 @@
 #include "server/checkpoint.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
+#include "subfleet/round_masks.h"
 #include "subfleet/thread_pool.h"
 #include "temporary_folder.h"
 #include "tiny_federation.h"
@@ -30,7 +31,7 @@ class TinyFleet final : public Fleet {
   std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
                                const LocalTraining& how, PartialSum& sum) override {
     return trainer_->train(
-        weights, jobs, [this](uint32_t client) { return data_.load(client); }, how, sum);
+        weights, jobs, [this](uint32_t client, Examples& into) { data_.read(client, into); }, how, sum);
   }
   Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override {
     return trainer_->evaluate(model, weights, data_.load(0));
@@ -47,6 +48,21 @@ Config tiny_config() {
   config.model = "emnist-mlp";
   config.clients = 4;
   config.run.seed = 3;
+  return config;
+}
+
+// Those of round 1.
+std::vector<SubModel> first_submodels(const Config& config) {
+  return draw_submodels(find_model(config.model), config.code, config.run.seed, 1,
+                        sample_clients(config.run.seed, 1, config.clients, kClients));
+}
+
+// Strong and weak clients among the six.
+Config tiered_config() {
+  Config config = tiny_config();
+  config.clients = kClients;
+  config.code.tiers = {1.0, 0.5, 0.25};
+  config.code.layers["dense2"] = {.family = "cwc", .keep = 0.75};
   return config;
 }
 
@@ -103,6 +119,72 @@ TEST(Run, TheNumberOfThreadsDoesNotChangeABit) {
   }
 }
 
+TEST(Run, TheNumberOfThreadsDoesNotChangeABitWithTiers) {
+  std::set<size_t> sizes;
+  for (const SubModel& submodel : first_submodels(tiered_config())) sizes.insert(submodel.size());
+  ASSERT_GT(sizes.size(), 1u);
+  for (const std::string& device : trainer_names()) {
+    const std::vector<float> one = weights_after(tiered_config(), 3, 1, device);
+    EXPECT_EQ(one, weights_after(tiered_config(), 3, 2, device)) << device;
+    EXPECT_EQ(one, weights_after(tiered_config(), 3, 3, device)) << device;
+  }
+}
+
+TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
+  Config config = tiered_config();
+  config.server = {.optimizer = "fedavg", .lr = 1.0};
+  config.local.shuffle = false;
+
+  // By brute force: whoever holds a weight counts, by its examples, whatever its tier.
+  const ModelSpec model = find_model(config.model);
+  const std::vector<float> start = initial_weights(model, config.run.seed);
+  const std::vector<uint32_t> clients = sample_clients(config.run.seed, 1, config.clients, kClients);
+  const std::vector<SubModel> submodels = first_submodels(config);
+  const TinyFederation data(kClients);
+  std::vector<double> sum(start.size(), 0.0), examples(start.size(), 0.0);
+  for (size_t row = 0; row < clients.size(); ++row) {
+    const Examples mine = data.load(clients[row]);
+    std::vector<float> weights(submodels[row].size());
+    submodels[row].gather(start, weights);
+    const auto network = reference::make_network(submodels[row].spec());
+    for (size_t first = 0; first < mine.count(); first += config.local.batch) {
+      const size_t count = std::min<size_t>(config.local.batch, mine.count() - first);
+      network->train_step(
+          weights,
+          {.inputs = std::span(mine.inputs).subspan(first * mine.features, count * mine.features),
+           .labels = std::span(mine.labels).subspan(first, count)},
+          config.local.client_lr);
+    }
+    submodels[row].for_each_run([&](size_t full, size_t sub, size_t count) {
+      for (size_t i = 0; i < count; ++i) {
+        sum[full + i] += double{weights[sub + i]} * static_cast<double>(mine.count());
+        examples[full + i] += static_cast<double>(mine.count());
+      }
+    });
+  }
+
+  const std::vector<float> got = weights_after(config, 1, 2, "reference");
+  std::set<double> holders(examples.begin(), examples.end());
+  EXPECT_GT(holders.size(), 5u) << "weights are held by different clients";
+  for (size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(got[i], examples[i] == 0 ? start[i] : sum[i] / examples[i], 1e-8) << i;
+  }
+}
+
+TEST(Run, BytesAreThoseOfEachClientsOwnSubModel) {
+  ThreadPool pool(1);
+  TinyFleet fleet(pool);
+  const Config config = tiered_config();
+  subfleet::Run run(config, fleet, pool);
+  const RoundReport report = run.step();
+  uint64_t payload = 0;
+  for (const SubModel& submodel : first_submodels(config)) payload += 4 * submodel.size();
+  EXPECT_GT(report.bytes_down, payload);
+  EXPECT_LT(report.bytes_down, payload + config.clients * 256);
+  EXPECT_GT(report.bytes_up, payload);
+  EXPECT_LT(report.bytes_up, payload + config.clients * 128);
+}
+
 TEST(Run, EveryFamilyAndOptimizerTrains) {
   size_t trained = 0;
   for (const CodeFamily* family : code_families()) {
@@ -129,8 +211,7 @@ TEST(Run, AWeightNobodyHeldIsUntouchedAndAHeldOneMoves) {
   config.code.family = "same";  // half of dense2 is held by nobody
   const std::vector<float> start = initial_weights(find_model(config.model), config.run.seed);
   const std::vector<float> after = weights_after(config, 1, 1, "reference");
-  const auto submodels =
-      draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
+  const auto submodels = first_submodels(config);
   std::vector<bool> held(start.size(), false);
   submodels[0].for_each_run([&](size_t full, size_t, size_t count) {
     std::fill_n(held.begin() + static_cast<ptrdiff_t>(full), count, true);
@@ -195,8 +276,7 @@ TEST(Run, BytesAreFourAParameterEachWayAndAShortHeader) {
   const Config config = tiny_config();
   subfleet::Run run(config, fleet, pool);
   const RoundReport report = run.step();
-  const auto submodels =
-      draw_submodels(find_model(config.model), config.code, config.run.seed, 1, config.clients);
+  const auto submodels = first_submodels(config);
   const uint64_t payload = 4 * config.clients * submodels[0].size();
   EXPECT_GT(report.bytes_down, payload);
   EXPECT_GT(report.bytes_up, payload);

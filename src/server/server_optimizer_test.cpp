@@ -19,8 +19,8 @@ PartialSum round_of(const std::vector<uint32_t>& units, float update) {
   const std::vector<std::vector<uint32_t>> kept{units};
   const SubModel held(kTwoUnits, kept);
   PartialSum sum(parameter_count(kTwoUnits));
-  const std::vector<float> start(held.size(), 0.0f), trained(held.size(), update);
-  EXPECT_TRUE(sum.add(held, start, trained, 3));
+  const std::vector<float> whole(sum.size(), 0.0f), trained(held.size(), update);
+  EXPECT_TRUE(sum.add(held, whole, trained, 3));
   return sum;
 }
 

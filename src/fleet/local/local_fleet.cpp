@@ -8,7 +8,7 @@ LocalFleet::LocalFleet(SplitFederation data, std::unique_ptr<Trainer> trainer, u
 std::vector<JobReport> LocalFleet::train(std::span<const float> weights, std::span<const Job> jobs,
                                          const LocalTraining& how, PartialSum& sum) {
   return trainer_->train(
-      weights, jobs, [this](uint32_t client) { return data_.train(client); }, how, sum);
+      weights, jobs, [this](uint32_t client, Examples& into) { data_.read_train(client, into); }, how, sum);
 }
 
 Evaluation LocalFleet::evaluate(const ModelSpec& model, std::span<const float> weights) {

@@ -22,6 +22,7 @@ class Conv2D final : public Layer {
                 static_cast<dnnl_dim_t>(site.site.spec.kernel),
                 static_cast<dnnl_dim_t>(site.site.spec.kernel)},
         pad_{filter_[2] / 2, filter_[3] / 2},
+        stride_(2, static_cast<dnnl_dim_t>(site.site.spec.stride)),
         plain_filter_(filter_, memory::data_type::f32, memory::format_tag::oihw),
         plain_bias_({filter_[0]}, memory::data_type::f32, memory::format_tag::x),
         weights_(plain_filter_, room.engine(), DNNL_MEMORY_NONE),
@@ -117,7 +118,7 @@ class Conv2D final : public Layer {
     bias_.set_data_handle(filter + plain_filter_.get_size() / sizeof(float));
   }
 
-  memory::dims filter_, pad_, stride_{1, 1};
+  memory::dims filter_, pad_, stride_;
   memory::desc plain_filter_, plain_bias_;
   memory weights_, bias_;  // the caller's
   memory weights_gradient_, bias_gradient_;
@@ -128,6 +129,7 @@ class Conv2D final : public Layer {
 }  // namespace
 
 std::unique_ptr<Layer> make_conv2d(Room& room, const PlanSite& site) {
+  if (suits_winograd(site.site)) return make_winograd_conv2d(room, site);
   return std::make_unique<Conv2D>(room, site);
 }
 

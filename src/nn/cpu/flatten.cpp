@@ -4,7 +4,7 @@ namespace subfleet::cpu {
 namespace {
 
 // Brings a layout of the convolutions' liking into plain C,H,W order and sees it as a vector.
-class Flatten final : public Layer {
+class Flatten final : public WeightlessLayer {
  public:
   Flatten(Room& room, const PlanSite& site) {
     const auto plain = plain_layout(site.batch, site.site.input);
@@ -17,14 +17,6 @@ class Flatten final : public Layer {
     backward_ = make_reorder(room, gradient, site.input.gradient);
     output_.gradient = room.alias(gradient, flat);
   }
-
-  const Flow& output() const override { return output_; }
-  void forward(const dnnl::stream& stream, std::span<const float>) override { forward_.run(stream); }
-  void backward(const dnnl::stream& stream, std::span<float>, float) override { backward_.run(stream); }
-
- private:
-  Flow output_;
-  Call forward_, backward_;
 };
 
 }  // namespace

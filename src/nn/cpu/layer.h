@@ -35,17 +35,38 @@ class Layer {
   virtual void backward(const dnnl::stream& stream, std::span<float> weights, float client_lr) = 0;
 };
 
+// A layer without weights: one call forward, one back.
+class WeightlessLayer : public Layer {
+ public:
+  const Flow& output() const final { return output_; }
+  void forward(const dnnl::stream& stream, std::span<const float>) final { forward_.run(stream); }
+  void backward(const dnnl::stream& stream, std::span<float>, float) final { backward_.run(stream); }
+
+ protected:
+  Flow output_;
+  Call forward_, backward_;
+};
+
 // Shape in plain N,C,H,W order.
 dnnl::memory::desc plain_layout(size_t batch, const Shape& shape);
+// A sequence with all examples of the first step before those of the second: H,W,N,C.
+dnnl::memory::desc step_by_step_layout(size_t batch, const Shape& shape);
 float* data(const dnnl::memory& tensor);
 
 // The layer for a site, by its type; throws Error naming the nearest.
 std::unique_ptr<Layer> make_layer(Room& room, const PlanSite& site);
 
+std::unique_ptr<Layer> make_avgpool(Room& room, const PlanSite& site);
 std::unique_ptr<Layer> make_conv2d(Room& room, const PlanSite& site);
 std::unique_ptr<Layer> make_dense(Room& room, const PlanSite& site);
+std::unique_ptr<Layer> make_embedding(Room& room, const PlanSite& site);
 std::unique_ptr<Layer> make_flatten(Room& room, const PlanSite& site);
+std::unique_ptr<Layer> make_lstm(Room& room, const PlanSite& site);
 std::unique_ptr<Layer> make_maxpool(Room& room, const PlanSite& site);
 std::unique_ptr<Layer> make_relu(Room& room, const PlanSite& site);
+
+// The fast way for 5x5 filters over channels that fill vectors.
+bool suits_winograd(const LayerSite& site);
+std::unique_ptr<Layer> make_winograd_conv2d(Room& room, const PlanSite& site);
 
 }  // namespace subfleet::cpu

@@ -13,10 +13,13 @@ struct LayerEntry {
   std::unique_ptr<Layer> (*make)(Room&, const PlanSite&);
 };
 
-constexpr std::array<LayerEntry, 5> kLayers{{
+constexpr std::array<LayerEntry, 8> kLayers{{
+    {"avgpool", make_avgpool},
     {"conv2d", make_conv2d},
     {"dense", make_dense},
+    {"embedding", make_embedding},
     {"flatten", make_flatten},
+    {"lstm", make_lstm},
     {"maxpool", make_maxpool},
     {"relu", make_relu},
 }};
@@ -28,6 +31,13 @@ dnnl::memory::desc plain_layout(size_t batch, const Shape& shape) {
            static_cast<dnnl_dim_t>(shape.height), static_cast<dnnl_dim_t>(shape.width)},
           dnnl::memory::data_type::f32,
           dnnl::memory::format_tag::nchw};
+}
+
+dnnl::memory::desc step_by_step_layout(size_t batch, const Shape& shape) {
+  const auto channels = static_cast<dnnl_dim_t>(shape.channels);
+  const dnnl_dim_t place = static_cast<dnnl_dim_t>(batch) * channels;
+  return {plain_layout(batch, shape).dims(), dnnl::memory::data_type::f32,
+          dnnl::memory::dims{channels, 1, place * static_cast<dnnl_dim_t>(shape.width), place}};
 }
 
 float* data(const dnnl::memory& tensor) { return static_cast<float*>(tensor.get_data_handle()); }

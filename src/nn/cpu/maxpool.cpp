@@ -3,7 +3,7 @@
 namespace subfleet::cpu {
 namespace {
 
-class MaxPool final : public Layer {
+class MaxPool final : public WeightlessLayer {
  public:
   MaxPool(Room& room, const PlanSite& site) {
     using Forward = dnnl::pooling_forward;
@@ -19,9 +19,12 @@ class MaxPool final : public Layer {
          dnnl::algorithm::pooling_max, input, any, window, window, none, none},
         scratchpad_in_room(), room.engine());
     output_.values = room.reserve(forward.dst_desc());
-    std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SRC, site.input.values},
-                                                    {DNNL_ARG_DST, output_.values}};
-    if (site.training) arguments[DNNL_ARG_WORKSPACE] = room.reserve(forward.workspace_desc());
+    Arguments arguments{{DNNL_ARG_SRC, site.input.values}, {DNNL_ARG_DST, output_.values}};
+    dnnl::memory chosen;  // which of a window's values was the largest
+    if (site.training) {
+      chosen = room.reserve(forward.workspace_desc());
+      arguments.emplace_back(DNNL_ARG_WORKSPACE, chosen);
+    }
     forward_ = make_call<Forward>(room, forward, arguments);
     if (!site.input.gradient) return;
 
@@ -32,16 +35,8 @@ class MaxPool final : public Layer {
     backward_ = make_call<Backward>(room, backward,
                                     {{DNNL_ARG_DIFF_SRC, site.input.gradient},
                                      {DNNL_ARG_DIFF_DST, output_.gradient},
-                                     {DNNL_ARG_WORKSPACE, arguments[DNNL_ARG_WORKSPACE]}});
+                                     {DNNL_ARG_WORKSPACE, chosen}});
   }
-
-  const Flow& output() const override { return output_; }
-  void forward(const dnnl::stream& stream, std::span<const float>) override { forward_.run(stream); }
-  void backward(const dnnl::stream& stream, std::span<float>, float) override { backward_.run(stream); }
-
- private:
-  Flow output_;
-  Call forward_, backward_;
 };
 
 }  // namespace

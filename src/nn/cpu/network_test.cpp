@@ -6,6 +6,7 @@
 
 #include "nn/network_testing.h"
 #include "nn/reference/network.h"
+#include "subfleet/submodel.h"
 
 namespace subfleet {
 namespace {
@@ -46,6 +47,46 @@ TEST(CpuNetwork, HalfOfTheEmnistNetworkAgreesWithReference) {
   ModelSpec model = find_model("emnist-cnn");
   for (LayerSpec& layer : model.layers) layer.units = layer.droppable ? layer.units / 2 : layer.units;
   ASSERT_EQ(parameter_count(model), 1'696'670u);
+  const std::vector<float> weights = random_weights(model);
+  const Examples examples = random_examples(model, 2, 4);
+  expect_close_tensors(model, gradient_of(*cpu::make_network(model), weights, examples),
+                       gradient_of(*reference::make_network(model), weights, examples), 2e-5);
+}
+
+TEST(CpuNetwork, AQuarterOfAllCnnCAgreesWithReference) {
+  ModelSpec model = find_model("allcnn-c");
+  for (LayerSpec& layer : model.layers) layer.units = layer.droppable ? layer.units / 4 : layer.units;
+  const std::vector<float> weights = random_weights(model);
+  const Examples examples = random_examples(model, 1, 4);
+  expect_close_tensors(model, gradient_of(*cpu::make_network(model), weights, examples),
+                       gradient_of(*reference::make_network(model), weights, examples), 2e-5);
+}
+
+TEST(CpuNetwork, ASubModelComputesWhatTheWholeDoesWithTheDroppedUnitsAtZero) {
+  for (const std::string& name : model_names()) {
+    const ModelSpec model = find_model(name);
+    std::vector<std::vector<uint32_t>> kept;
+    for (const size_t layer : droppable_layers(model)) {
+      kept.emplace_back();
+      for (uint32_t unit = kept.size() % 2; unit < model.layers[layer].units; unit += 2)
+        kept.back().push_back(unit);
+    }
+    const SubModel half(model, kept);
+    std::vector<float> held(half.size()), masked(parameter_count(model), 0.0f);
+    half.gather(random_weights(model), held);
+    half.scatter(held, masked);
+    const Examples examples = random_examples(model, 2, 7);
+    std::vector<float> actual(2 * class_count(model)), expected(actual.size());
+    cpu::make_network(half.spec())->infer(held, examples.inputs, actual);
+    cpu::make_network(model)->infer(masked, examples.inputs, expected);
+    for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5) << name;
+  }
+}
+
+TEST(CpuNetwork, HalfOfTheCharacterNetworkAgreesWithReference) {
+  ModelSpec model = find_model("char-lstm");
+  for (LayerSpec& layer : model.layers) layer.units = layer.droppable ? layer.units / 2 : layer.units;
+  ASSERT_EQ(parameter_count(model), 213'849u);
   const std::vector<float> weights = random_weights(model);
   const Examples examples = random_examples(model, 2, 4);
   expect_close_tensors(model, gradient_of(*cpu::make_network(model), weights, examples),

@@ -4,33 +4,26 @@ namespace subfleet::cpu {
 namespace {
 
 // In place: the layer before does not read its output again on the way back.
-class Relu final : public Layer {
+class Relu final : public WeightlessLayer {
  public:
-  Relu(Room& room, const PlanSite& site) : flow_(site.input) {
+  Relu(Room& room, const PlanSite& site) {
+    output_ = site.input;
     using Forward = dnnl::eltwise_forward;
     using Backward = dnnl::eltwise_backward;
     constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
-    const dnnl::memory::desc layout = flow_.values.get_desc();
+    const dnnl::memory::desc layout = output_.values.get_desc();
     const Forward::primitive_desc forward({dnnl::prop_kind::forward_training, kRelu, layout},
                                           scratchpad_in_room(), room.engine());
     forward_ =
-        make_call<Forward>(room, forward, {{DNNL_ARG_SRC, flow_.values}, {DNNL_ARG_DST, flow_.values}});
-    if (!flow_.gradient) return;
+        make_call<Forward>(room, forward, {{DNNL_ARG_SRC, output_.values}, {DNNL_ARG_DST, output_.values}});
+    if (!output_.gradient) return;
     const Backward::primitive_desc backward({kRelu, layout, layout}, scratchpad_in_room(), room.engine(),
                                             forward);
     backward_ = make_call<Backward>(room, backward,
-                                    {{DNNL_ARG_DST, flow_.values},
-                                     {DNNL_ARG_DIFF_DST, flow_.gradient},
-                                     {DNNL_ARG_DIFF_SRC, flow_.gradient}});
+                                    {{DNNL_ARG_DST, output_.values},
+                                     {DNNL_ARG_DIFF_DST, output_.gradient},
+                                     {DNNL_ARG_DIFF_SRC, output_.gradient}});
   }
-
-  const Flow& output() const override { return flow_; }
-  void forward(const dnnl::stream& stream, std::span<const float>) override { forward_.run(stream); }
-  void backward(const dnnl::stream& stream, std::span<float>, float) override { backward_.run(stream); }
-
- private:
-  Flow flow_;
-  Call forward_, backward_;
 };
 
 }  // namespace

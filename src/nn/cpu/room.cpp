@@ -28,6 +28,18 @@ void Room::bind(std::byte* buffer) {
   for (const Place& place : places_) place.tensor.set_data_handle(buffer + place.offset);
 }
 
+Call::Call(dnnl::primitive primitive, Arguments arguments)
+    : primitive_(std::move(primitive)), arguments_(std::move(arguments)) {
+  for (const auto& [role, tensor] : arguments_) handles_.push_back({role, tensor.get()});
+}
+
+void Call::run(const dnnl::stream& stream) const {
+  if (!primitive_) return;
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(),
+                                                 static_cast<int>(handles_.size()), handles_.data()),
+                          "a primitive failed");
+}
+
 dnnl::primitive_attr scratchpad_in_room() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

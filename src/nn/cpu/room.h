@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,22 +36,28 @@ class Room {
   std::vector<Place> places_;
 };
 
+// A tensor and the role (DNNL_ARG_...) that it has for a primitive.
+using Arguments = std::vector<std::pair<int, dnnl::memory>>;
+
 // A primitive with its arguments.
-struct Call {
-  dnnl::primitive primitive;
-  std::unordered_map<int, dnnl::memory> arguments;
-  void run(const dnnl::stream& stream) const {
-    if (primitive) primitive.execute(stream, arguments);
-  }
+class Call {
+ public:
+  Call() = default;
+  Call(dnnl::primitive primitive, Arguments arguments);
+  void run(const dnnl::stream& stream) const;
+
+ private:
+  dnnl::primitive primitive_;
+  Arguments arguments_;
+  std::vector<dnnl_exec_arg_t> handles_;  // of the arguments, ready for oneDNN
 };
 
 // Primitives keep their scratchpads in the room, so that any thread may run them.
 dnnl::primitive_attr scratchpad_in_room();
 
 template <typename Primitive>
-Call make_call(Room& room, const typename Primitive::primitive_desc& description,
-               std::unordered_map<int, dnnl::memory> arguments) {
-  arguments[DNNL_ARG_SCRATCHPAD] = room.reserve(description.scratchpad_desc());
+Call make_call(Room& room, const typename Primitive::primitive_desc& description, Arguments arguments) {
+  arguments.emplace_back(DNNL_ARG_SCRATCHPAD, room.reserve(description.scratchpad_desc()));
   return {Primitive(description), std::move(arguments)};
 }
 

@@ -1,3 +1,7 @@
+#include <chrono>
+#include <vector>
+
+#include "nn/cpu/kernels.h"
 #include "nn/cpu/network.h"
 #include "nn/local_trainer.h"
 #include "nn/trainers.h"
@@ -8,6 +12,21 @@ bool has_cpu_trainer() { return true; }
 
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool) {
   return make_local_trainer(pool, cpu::make_network);
+}
+
+double cpu_peak(ThreadPool& pool) {
+  constexpr size_t kRounds = size_t{1} << 21;
+  std::vector<float> results(pool.threads());  // looked at below, so that the work is done
+  double operations = 0;
+  const auto start = std::chrono::steady_clock::now();
+  pool.parallel_for(pool.threads(), [&](size_t index, size_t) {
+    results[index] = cpu::kernels().multiply_add(kRounds, static_cast<float>(index));
+  });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const float result : results) {
+    operations += result < 0 ? 0 : static_cast<double>(cpu::kernels().operations_a_round * kRounds);
+  }
+  return operations / seconds;
 }
 
 }  // namespace subfleet

@@ -10,4 +10,6 @@ std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool&) {
                     "this build has no oneDNN; install libdnnl-dev and build again, or use reference");
 }
 
+double cpu_peak(ThreadPool&) { return 0; }
+
 }  // namespace subfleet

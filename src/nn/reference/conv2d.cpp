@@ -5,14 +5,15 @@
 namespace subfleet::reference {
 namespace {
 
-// y[o][r][c] = bias[o] + sum over i, kr, kc of weight[o][i][kr][kc] * x[i][r + kr - k/2][c + kc - k/2], zero
-// outside.
+// y[o][r][c] = bias[o] + sum over i, kr, kc of weight[o][i][kr][kc] * x[i][s*r + kr - k/2][s*c + kc - k/2],
+// zero outside; s is the stride.
 class Conv2D final : public Layer {
  public:
   explicit Conv2D(const LayerSite& site)
       : in_(site.input),
         out_(site.output),
         kernel_(site.spec.kernel),
+        stride_(site.spec.stride),
         weights_(out_.channels * in_.channels * kernel_ * kernel_) {}
 
   void forward(std::span<const float> weights, std::span<const double> input,
@@ -50,10 +51,10 @@ class Conv2D final : public Layer {
             for (size_t kc = 0; kc < kernel_; ++kc) {
               const size_t weight = ((o * in_.channels + i) * kernel_ + kr) * kernel_ + kc;
               for (size_t r = 0; r < out_.height; ++r) {
-                const size_t row = r + kr;  // of the padded input
+                const size_t row = r * stride_ + kr;  // of the padded input
                 if (row < pad || row >= in_.height + pad) continue;
                 for (size_t c = 0; c < out_.width; ++c) {
-                  const size_t column = c + kc;
+                  const size_t column = c * stride_ + kc;
                   if (column < pad || column >= in_.width + pad) continue;
                   visit(weight, index(in_, n, i, row - pad, column - pad), index(out_, n, o, r, c));
                 }
@@ -70,7 +71,7 @@ class Conv2D final : public Layer {
   }
 
   Shape in_, out_;
-  size_t kernel_;
+  size_t kernel_, stride_;
   size_t weights_;  // without the biases, which follow
 };
 

@@ -28,9 +28,12 @@ class Layer {
 // The layer for a site, by its type; throws Error naming the nearest.
 std::unique_ptr<Layer> make_layer(const LayerSite& site);
 
+std::unique_ptr<Layer> make_avgpool(const LayerSite& site);
 std::unique_ptr<Layer> make_conv2d(const LayerSite& site);
 std::unique_ptr<Layer> make_dense(const LayerSite& site);
+std::unique_ptr<Layer> make_embedding(const LayerSite& site);
 std::unique_ptr<Layer> make_flatten(const LayerSite& site);
+std::unique_ptr<Layer> make_lstm(const LayerSite& site);
 std::unique_ptr<Layer> make_maxpool(const LayerSite& site);
 std::unique_ptr<Layer> make_relu(const LayerSite& site);
 

@@ -13,10 +13,13 @@ struct LayerEntry {
   std::unique_ptr<Layer> (*make)(const LayerSite&);
 };
 
-constexpr std::array<LayerEntry, 5> kLayers{{
+constexpr std::array<LayerEntry, 8> kLayers{{
+    {"avgpool", make_avgpool},
     {"conv2d", make_conv2d},
     {"dense", make_dense},
+    {"embedding", make_embedding},
     {"flatten", make_flatten},
+    {"lstm", make_lstm},
     {"maxpool", make_maxpool},
     {"relu", make_relu},
 }};

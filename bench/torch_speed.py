@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The same round in PyTorch and in Subfleet, one after the other, and how many times faster the one is.
+
+    bench/torch_speed.py [--binary build/release/subfleet] [--clients 35] [--samples 200] [--threads 1 2] [--repeat 3]
+
+First tests/torch_round.py checks, with this interpreter's PyTorch, that both compute the same thing; then every line
+is measured in turns: PyTorch, `subfleet bench round`, PyTorch, ... and the fastest of each counts. PyTorch runs as
+eager code, a small nn.Module per client and plain SGD, in two ways of which the better counts: clients one after the
+other with all threads inside the operations, and one process a thread, each with its share of the clients. Its time is
+the local training alone; Subfleet's is the whole round, with masks, averaging and the server's step.
+"""
+
+import argparse
+import json
+import multiprocessing
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(HERE / "tests"))
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch_round import BATCH, CLIENT_LR, EmnistCnn  # noqa: E402
+
+PARTS = {"whole": (1.0, 64, 2048), "half": (0.5, 32, 1024)}
+
+
+def train_clients(filters, units, clients, samples):
+    """Seconds that `clients` local epochs take, from models that lie ready."""
+    torch.manual_seed(0)
+    x, y = torch.rand(samples, 1, 28, 28), torch.randint(62, (samples,))
+    model = EmnistCnn(filters, units)
+    start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+    def epoch(most):
+        sgd = torch.optim.SGD(model.parameters(), lr=CLIENT_LR)
+        for first in range(0, most, BATCH):
+            sgd.zero_grad(set_to_none=True)
+            nn.functional.cross_entropy(model(x[first : first + BATCH]), y[first : first + BATCH]).backward()
+            sgd.step()
+
+    epoch(3 * BATCH)
+    begin = time.perf_counter()
+    for _ in range(clients):
+        model.load_state_dict(start)
+        epoch(samples)
+    return time.perf_counter() - begin
+
+
+def serve(pipe):
+    """A process that trains its share of the clients whenever it is told to."""
+    torch.set_num_threads(1)
+    while (job := pipe.recv()) is not None:
+        pipe.send(train_clients(*job))
+
+
+class Processes:
+    def __init__(self, count):
+        context = multiprocessing.get_context("spawn")
+        self.pipes = []
+        for _ in range(count):
+            mine, theirs = context.Pipe()
+            context.Process(target=serve, args=(theirs,), daemon=True).start()
+            self.pipes.append(mine)
+
+    def train(self, filters, units, clients, samples):
+        shares = [len(range(i, clients, len(self.pipes))) for i in range(len(self.pipes))]
+        for pipe, share in zip(self.pipes, shares):
+            pipe.send((filters, units, share, samples))
+        return max(pipe.recv() for pipe in self.pipes)
+
+    def stop(self):
+        for pipe in self.pipes:
+            pipe.send(None)
+
+
+def subfleet_round(arguments, keep, threads):
+    command = [arguments.binary, "bench", "round", "--json", "--repeat", "1", "--keep", str(keep), "--threads",
+               str(threads), "--clients", str(arguments.clients), "--samples", str(arguments.samples)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(output)[0]["round_ms"] / 1e3
+
+
+def measure(arguments, part, threads):
+    keep, filters, units = PARTS[part]
+    work = (filters, units, arguments.clients, arguments.samples)
+    best = {"inside": float("inf"), "processes": float("inf"), "subfleet": float("inf")}
+    processes = Processes(threads) if threads > 1 else None
+    for _ in range(arguments.repeat):
+        torch.set_num_threads(threads)
+        best["inside"] = min(best["inside"], train_clients(*work))
+        if processes:
+            best["processes"] = min(best["processes"], processes.train(*work))
+        best["subfleet"] = min(best["subfleet"], subfleet_round(arguments, keep, threads))
+    if processes:
+        processes.stop()
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default=str(HERE / "build/release/subfleet"))
+    parser.add_argument("--clients", type=int, default=35)
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+
+    check = subprocess.run([sys.executable, HERE / "tests/torch_round.py", "--binary", arguments.binary],
+                           capture_output=True, text=True)
+    if check.returncode != 0:
+        print(check.stdout + check.stderr, file=sys.stderr)
+        return 1
+    rows = []
+    if not arguments.json:
+        print(check.stdout.splitlines()[-1])
+        print(f"\n{arguments.clients} clients x {arguments.samples} samples, batch {BATCH}; ms a round\n")
+        print(f"  {'threads':>7}  {'part':<6} {'PyTorch':>9} {'(how)':<11} {'Subfleet':>9} {'ratio':>7}")
+    for threads in arguments.threads:
+        for part in arguments.parts:
+            best = measure(arguments, part, threads)
+            how = min(("inside", "processes"), key=best.get)
+            row = {"threads": threads, "part": part, "torch": torch.__version__, "torch_ms": best[how] * 1e3,
+                   "torch_how": how, "subfleet_ms": best["subfleet"] * 1e3, "ratio": best[how] / best["subfleet"]}
+            rows.append(row)
+            if not arguments.json:
+                print(f"  {threads:>7}  {part:<6} {row['torch_ms']:>9.0f} {how:<11} {row['subfleet_ms']:>9.0f} "
+                      f"{row['ratio']:>6.2f}x", flush=True)
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

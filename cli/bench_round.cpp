@@ -1,0 +1,184 @@
+#include "bench_round.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "base/file.h"
+#include "nn/arithmetic.h"
+#include "nn/trainers.h"
+#include "subfleet/error.h"
+#include "subfleet/local_fleet.h"
+#include "subfleet/run.h"
+#include "subfleet/thread_pool.h"
+
+namespace subfleet::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// VmHWM: the largest resident set so far.
+uint64_t most_memory() {
+  const std::string status = read_file("/proc/self/status");
+  const size_t at = status.find("VmHWM:");
+  return at == std::string::npos ? 0 : std::stoull(status.substr(at + std::strlen("VmHWM:"))) * 1024;
+}
+
+Examples random_examples(const ModelSpec& model, uint32_t count, uint32_t client) {
+  Random random({.seed = 1, .client = client});
+  const LayerSpec& first = model.layers.front();
+  const auto symbols = static_cast<uint32_t>(first.type == "embedding" ? first.symbols : 0);
+  const auto classes = static_cast<uint32_t>(class_count(model));
+  Examples examples{.features = model.input.size(), .inputs = {}, .labels = {}};
+  examples.inputs.reserve(count * examples.features);
+  for (size_t i = 0; i < count * examples.features; ++i) {
+    examples.inputs.push_back(symbols > 0 ? static_cast<float>(random.below(symbols))
+                                          : static_cast<float>(random.uniform()));
+  }
+  for (uint32_t i = 0; i < count; ++i) examples.labels.push_back(static_cast<int32_t>(random.below(classes)));
+  return examples;
+}
+
+// Clients whose examples lie ready, so that only the round is timed.
+class ReadyFleet final : public Fleet {
+ public:
+  ReadyFleet(const RoundCase& work, const ModelSpec& model, ThreadPool& pool)
+      : input_(model.input),
+        classes_(static_cast<uint32_t>(class_count(model))),
+        trainer_(make_trainer("cpu", pool)) {
+    for (uint32_t client = 0; client < work.clients; ++client) {
+      examples_.push_back(random_examples(model, work.samples, client));
+    }
+  }
+
+  uint32_t clients() const override { return static_cast<uint32_t>(examples_.size()); }
+  uint32_t classes() const override { return classes_; }
+  Shape input() const override { return input_; }
+  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
+                               const LocalTraining& how, PartialSum& sum) override {
+    return trainer_->train(
+        weights, jobs, [this](uint32_t client, Examples& into) { into = examples_[client]; }, how, sum);
+  }
+  Evaluation evaluate(const ModelSpec&, std::span<const float>) override { return {}; }
+
+ private:
+  Shape input_;
+  uint32_t classes_;
+  std::unique_ptr<Trainer> trainer_;
+  std::vector<Examples> examples_;
+};
+
+ModelSpec kept_part(ModelSpec model, double keep) {
+  for (LayerSpec& layer : model.layers) {
+    if (layer.droppable)
+      layer.units = static_cast<size_t>(std::lround(keep * static_cast<double>(layer.units)));
+  }
+  return model;
+}
+
+RoundSpeed measure_here(const RoundCase& work) {
+  Config config;
+  config.model = work.model;
+  config.clients = work.clients;
+  config.local.batch = work.batch;
+  config.code = {.family = work.keep < 1 ? "random" : "none", .keep = work.keep};
+  validate(config);
+  const ModelSpec model = find_model(work.model);
+  ThreadPool pool(work.threads);
+  ReadyFleet fleet(work, model, pool);
+  Run run(config, fleet, pool);
+  run.step();  // makes the plans and touches the memory
+
+  const ModelSpec part = kept_part(model, work.keep);
+  RoundSpeed speed{.seconds = std::numeric_limits<double>::infinity(),
+                   .operations = training_operations(part) * work.clients * work.samples * work.rounds,
+                   .parameters = parameter_count(part),
+                   .threads = static_cast<uint32_t>(pool.threads())};
+  for (uint32_t time = 0; time < work.repeat; ++time) {
+    speed.peak = std::max(speed.peak, cpu_peak(pool));
+    const Clock::time_point start = Clock::now();
+    for (uint32_t round = 0; round < work.rounds; ++round) run.step();
+    speed.seconds = std::min(speed.seconds, seconds_since(start));
+  }
+  speed.memory = most_memory();
+  return speed;
+}
+
+RoundSpeed federation_here(uint32_t writers) {
+  Config config;
+  config.model = "emnist-mlp";
+  config.data.writers = writers;
+  validate(config);
+  ThreadPool pool(0);
+  LocalFleet fleet(SplitFederation(open_federation(config.data), config.data.seed, config.data.test_fraction),
+                   make_trainer("cpu", pool), 1000);
+  Run run(config, fleet, pool);
+  run.step();
+  return {.memory = most_memory()};
+}
+
+// What a child process has to tell.
+struct Answer {
+  bool ok = false;
+  RoundSpeed speed;
+  std::array<char, 512> why{};
+};
+
+template <typename Work>
+Answer answer_of(const Work& work) {
+  Answer answer;
+  try {
+    answer.speed = work();
+    answer.ok = true;
+  } catch (const std::exception& error) {
+    std::strncpy(answer.why.data(), error.what(), answer.why.size() - 1);
+  }
+  return answer;
+}
+
+template <typename Work>
+RoundSpeed in_own_process(const Work& work) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) throw failure("bench", "no pipe to a process of its own");
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw failure("bench", "no process of its own; is there memory left?");
+  if (child == 0) {
+    const Answer answer = answer_of(work);
+    const bool told = write(ends[1], &answer, sizeof answer) == sizeof answer;
+    _exit(told ? 0 : 1);
+  }
+  close(ends[1]);
+  Answer answer;
+  const bool heard = read(ends[0], &answer, sizeof answer) == sizeof answer;
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  if (!heard) throw failure("bench", "the measuring process died; is there memory left?");
+  if (!answer.ok) throw failure("bench", answer.why.data());
+  return answer.speed;
+}
+
+}  // namespace
+
+RoundSpeed measure_round(const RoundCase& work) {
+  return in_own_process([&] { return measure_here(work); });
+}
+
+uint64_t federation_memory(uint32_t writers) {
+  return in_own_process([&] { return federation_here(writers); }).memory;
+}
+
+}  // namespace subfleet::cli

@@ -1,0 +1,7 @@
+#include "nn/cpu/kernels.h"
+
+namespace subfleet::cpu {
+
+std::vector<const Kernels*> special_kernels() { return {}; }
+
+}  // namespace subfleet::cpu
