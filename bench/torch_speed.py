@@ -2,12 +2,14 @@
 """The same round in PyTorch and in Subfleet, one after the other, and how many times faster the one is.
 
     bench/torch_speed.py [--binary build/release/subfleet] [--clients 35] [--samples 200] [--threads 1 2] [--repeat 3]
+                         [--also PYTHON ...]
 
 First tests/torch_round.py checks, with this interpreter's PyTorch, that both compute the same thing; then every line
 is measured in turns: PyTorch, `subfleet bench round`, PyTorch, ... and the fastest of each counts. PyTorch runs as
 eager code, a small nn.Module per client and plain SGD, in two ways of which the better counts: clients one after the
 other with all threads inside the operations, and one process a thread, each with its share of the clients. Its time is
-the local training alone; Subfleet's is the whole round, with masks, averaging and the server's step.
+the local training alone; Subfleet's is the whole round, with masks, averaging and the server's step. --also names other
+interpreters, whose PyTorch is measured in the same way afterwards.
 """
 
 import argparse
@@ -109,6 +111,7 @@ def main():
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--also", nargs="+", default=[], metavar="PYTHON")
     arguments = parser.parse_args()
 
     check = subprocess.run([sys.executable, HERE / "tests/torch_round.py", "--binary", arguments.binary],
@@ -132,8 +135,12 @@ def main():
                 print(f"  {threads:>7}  {part:<6} {row['torch_ms']:>9.0f} {how:<11} {row['subfleet_ms']:>9.0f} "
                       f"{row['ratio']:>6.2f}x", flush=True)
     if arguments.json:
-        print(json.dumps(rows, indent=2))
-    return 0
+        print(json.dumps(rows, indent=2), flush=True)
+    given = sys.argv[1:]
+    if arguments.also:
+        at = given.index("--also")
+        del given[at : at + 1 + len(arguments.also)]
+    return max([subprocess.run([python, __file__, *given]).returncode for python in arguments.also], default=0)
 
 
 if __name__ == "__main__":

@@ -11,5 +11,6 @@ void add_data_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
 void add_train_command(CLI::App& program);
+void add_tune_command(CLI::App& program);
 
 }  // namespace subfleet::cli

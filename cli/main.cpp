@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", "subfleet 0.1.0");
   try {
     subfleet::cli::add_train_command(program);
+    subfleet::cli::add_tune_command(program);
     subfleet::cli::add_plan_command(program);
     subfleet::cli::add_codes_command(program);
     subfleet::cli::add_data_command(program);

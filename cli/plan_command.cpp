@@ -25,8 +25,9 @@ void print_plan(const PlanOptions& options) {
   const SplitFederation data(open_federation(config.data), config.data.seed, config.data.test_fraction);
   const ModelSpec model = find_model(config.model);
   check_fits(config, model, data.clients(), data.all().input(), data.all().classes());
-  const auto clients = sample_clients(config.run.seed, options.round, config.clients, data.clients());
-  const RoundMasks masks(model, config.code, config.run.seed, options.round, config.clients);
+  const uint32_t draw = draw_of_round(config, options.round);
+  const auto clients = sample_clients(config.run.seed, draw, config.clients, data.clients());
+  const RoundMasks masks(model, config.code, config.run.seed, draw, config.clients);
   const auto layers = droppable_layers(model);
   const std::vector<double>& tiers = config.code.tiers;
   for (uint32_t row = 0; row < clients.size(); ++row) {

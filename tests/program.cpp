@@ -1,10 +1,12 @@
 #include "program.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <stdexcept>
@@ -54,6 +56,18 @@ Outcome run_program(const std::vector<std::string>& arguments, const ProgramOpti
   }
   ::waitpid(child, &state, 0);
   return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), read_file(err)};
+}
+
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void expect_one_line_error(const Outcome& outcome, int status, const std::string& containing) {
+  EXPECT_EQ(outcome.status, status) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(outcome.err.substr(0, 10), "subfleet: ");
+  EXPECT_NE(outcome.err.find(containing), std::string::npos) << outcome.err;
 }
 
 }  // namespace subfleet

@@ -23,4 +23,10 @@ struct ProgramOptions {
 // Runs the built `subfleet` with these arguments and waits for its end.
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
+// The arguments and, behind them, more.
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more);
+
+// That the program failed with this status and one line, which says so.
+void expect_one_line_error(const Outcome& outcome, int status, const std::string& containing);
+
 }  // namespace subfleet

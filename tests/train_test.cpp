@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -41,15 +40,6 @@ std::vector<std::string> small_run(const std::filesystem::path& folder, uint32_t
           "run.rounds=" + std::to_string(rounds)};
 }
 
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-size_t lines(const std::string& text) {
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 std::chrono::milliseconds time_of(const std::function<void()>& action) {
   const auto began = std::chrono::steady_clock::now();
   action();
@@ -61,13 +51,6 @@ std::vector<nlohmann::json> log_of(const std::filesystem::path& folder) {
   std::vector<nlohmann::json> records;
   for (std::string line; std::getline(text, line);) records.push_back(nlohmann::json::parse(line));
   return records;
-}
-
-void expect_one_line_error(const Outcome& outcome, int status, const std::string& containing) {
-  EXPECT_EQ(outcome.status, status) << outcome.err;
-  EXPECT_EQ(lines(outcome.err), 1u) << outcome.err;
-  EXPECT_EQ(outcome.err.substr(0, 10), "subfleet: ");
-  EXPECT_NE(outcome.err.find(containing), std::string::npos) << outcome.err;
 }
 
 TEST(Train, LeavesARunFolderWithEverythingInIt) {

@@ -32,9 +32,30 @@ struct CodeOptions {
 struct RunOptions {
   uint32_t rounds = 500;
   uint64_t seed = 0;
+  uint32_t first_draw = 0;  // the draws of clients, masks and orders that are passed over
   uint32_t eval_every = 10;
   uint64_t eval_samples = 10'000;
   uint32_t checkpoint_every = 10;
+};
+
+// An accuracy, said outright or as a multiple of what guessing gets.
+struct TargetAccuracy {
+  double value = 20;
+  bool times_chance = true;
+
+  double among(uint32_t classes) const { return times_chance ? value / classes : value; }
+};
+
+// The search for the best value of a setting, in log10; see rate_search.h.
+struct TuneOptions {
+  std::string parameter = "server.lr";
+  double start = 0;      // 0: the value that the setting has
+  double delta = 1;      // between the first candidates
+  uint32_t steps = 3;    // refinements; the paper's n_a
+  uint32_t outward = 4;  // most moves past an edge; 0 is the paper's algorithm
+  TargetAccuracy target;
+  uint32_t window = 5;      // rounds whose mean accuracy has to reach the target; the paper's q
+  uint32_t max_rounds = 0;  // of a candidate; 0: run.rounds
 };
 
 // One federated training, as data. Defaults are the paper's.
@@ -46,6 +67,7 @@ struct Config {
   LocalTraining local;
   OptimizerOptions server;
   RunOptions run;
+  TuneOptions tune;
 };
 
 // A setting as users see it.
@@ -59,6 +81,15 @@ std::vector<Setting> settings(const Config& config);
 // Changes one setting; `value` is TOML, or a bare word for a string. Throws Error for an unknown name (naming
 // the nearest), a wrong type or a value out of range.
 void set(Config& config, std::string_view name, std::string_view value);
+
+// A setting that is a number and decides how a model learns: what it is and what it can be.
+struct NumericSetting {
+  double value = 0;
+  double low = 0, high = 0;
+  bool whole = false;  // no fractions
+};
+// Throws Error for an unknown name or a setting of another kind.
+NumericSetting numeric_setting(const Config& config, std::string_view name);
 
 // Reads a TOML text over the defaults; `source` names it in errors.
 Config parse_config(std::string_view text, std::string_view source);

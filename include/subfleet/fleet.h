@@ -22,6 +22,8 @@ class Fleet {
   // Trainer::train and Trainer::evaluate over the fleet's own data.
   virtual std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
                                        const LocalTraining& how, PartialSum& sum) = 0;
+  // The cohorts of several runs, one report a job each; by default one after the other.
+  virtual std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts);
   virtual Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) = 0;
 };
 

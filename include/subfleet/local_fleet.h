@@ -21,9 +21,12 @@ class LocalFleet final : public Fleet {
   Shape input() const override { return data_.all().input(); }
   std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
                                const LocalTraining& how, PartialSum& sum) override;
+  std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts) override;
   Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override;
 
  private:
+  ReadExamples read_examples() const;
+
   SplitFederation data_;
   std::unique_ptr<Trainer> trainer_;
   uint64_t eval_samples_;

@@ -32,6 +32,10 @@ class PartialSum {
 
   size_t size() const { return sum_.size(); }
   bool held(size_t weight) const { return held_[weight] != 0; }
+  // The part of all examples whose clients held the weight.
+  double share(size_t weight) const {
+    return examples_ == 0 ? 0.0 : static_cast<double>(held_[weight]) / static_cast<double>(examples_);
+  }
   // The mean update over those who held the weight; 0 where nobody did.
   double mean(size_t weight) const {
     return held_[weight] == 0

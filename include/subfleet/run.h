@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "subfleet/config.h"
+#include "subfleet/error.h"
 #include "subfleet/fleet.h"
 #include "subfleet/server_optimizer.h"
 
@@ -20,6 +21,16 @@ struct RoundReport {
   uint32_t diverged = 0;             // clients whose update was left out
 };
 
+// Nothing can be learnt any more: every client diverged, or the weights are not finite. The run is over.
+class Diverged : public Error {
+ public:
+  Diverged(const Error& why, const RoundReport& last) : Error(why), last_(last) {}
+  const RoundReport& last() const { return last_; }  // the round that ended it
+
+ private:
+  RoundReport last_;
+};
+
 // One federated training: the global weights, the optimizer's state, the round number and the seed. The same
 // configuration and initial weights give the same bits, whatever runs the jobs.
 class Run {
@@ -28,9 +39,13 @@ class Run {
   // the run. Throws Error if the fleet's data do not fit the model or the round.
   Run(const Config& config, Fleet& fleet, ThreadPool& pool);
 
-  // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Error if nothing can
-  // be learnt any more (every client diverged, or the weights are not finite); the run is then over.
+  // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Diverged.
   RoundReport step();
+
+  // The two halves of step(), for whoever trains the rounds of several runs at once: what is to be trained,
+  // and, given its reports, the server's part. The cohort is the run's own and holds until end_round().
+  Cohort begin_round();
+  RoundReport end_round(std::span<const JobReport> reports);
 
   Evaluation evaluate() { return fleet_.evaluate(model_, weights_); }
 
@@ -53,10 +68,23 @@ class Run {
   std::unique_ptr<ServerOptimizer> optimizer_;
   PartialSum sum_;
   uint32_t round_ = 0;
+
+  // Of the round that has begun.
+  std::vector<SubModel> submodels_;
+  std::vector<Job> jobs_;
+  RoundReport report_;
 };
 
-// `count` different clients of `total`, in the order in which they get the rows of the code books.
-std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t count, uint32_t total);
+// One round of every run, their jobs trained together by the fleet that they share: the same as a step() of
+// each. The report of a run that diverged has an accuracy and a loss that are not numbers.
+std::vector<RoundReport> step_together(std::span<Run* const> runs, Fleet& fleet);
+
+// `count` different clients of `total` in that draw, in the order in which they get the rows of the code
+// books.
+std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t draw, uint32_t count, uint32_t total);
+
+// Which draw of clients, masks and orders a round uses: its number, or a later one (run.first_draw).
+uint32_t draw_of_round(const Config& config, uint32_t round);
 
 // Throws Error if clients with such data cannot train the model, or are too few for a round.
 void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,

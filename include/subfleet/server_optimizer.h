@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "subfleet/partial_sum.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet {
 
@@ -17,7 +18,7 @@ struct OptimizerOptions {
   double lr = 0;        // 0: the optimizer's own default
   double beta1 = 0.9;   // momentum
   double beta2 = 0.99;  // second moment (fedadam, fedyogi)
-  double tau = 1e-3;    // adaptivity
+  double tau = 1e-3;    // adaptivity; fedexp: what keeps its divisor from 0
   std::string unheld =
       "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
 };
@@ -28,7 +29,12 @@ class ServerOptimizer {
  public:
   virtual ~ServerOptimizer() = default;
 
-  virtual void step(std::span<float> weights, const PartialSum& updates, ThreadPool& pool) = 0;
+  // `reports` are the clients', in the order of the round.
+  virtual void step(std::span<float> weights, const PartialSum& updates, std::span<const JobReport> reports,
+                    ThreadPool& pool) = 0;
+
+  // Whether step() looks at the reports' squared norms.
+  virtual bool wants_squared_norms() const { return false; }
 
   // The state between rounds, for checkpoints: a name and one value per weight each.
   struct Moment {

@@ -22,7 +22,8 @@ struct LocalTraining {
   uint32_t epochs = 1;
   uint32_t batch = 10;
   float client_lr = 0.035f;
-  bool shuffle = true;  // a new order of the examples each epoch; false keeps the data's order
+  bool shuffle = true;         // a new order of the examples each epoch; false keeps the data's order
+  bool squared_norms = false;  // whether the reports are to have them
 };
 
 // One client's work in one round.
@@ -38,7 +39,8 @@ struct JobReport {
   uint32_t examples = 0;
   double loss = 0;
   double accuracy = 0;
-  bool diverged = false;  // the update was not finite or absurd, and was left out
+  bool diverged = false;    // the update was not finite or absurd, and was left out
+  double squared_norm = 0;  // of the update, where it was asked for; not sent, for it can be told from that
 };
 
 struct Evaluation {
@@ -54,16 +56,28 @@ struct Evaluation {
 // from several threads at once.
 using ReadExamples = std::function<void(uint32_t client, Examples& into)>;
 
+// The jobs of one run in one round: the whole model's weights that they start from, and where their updates
+// go.
+struct Cohort {
+  std::span<const float> weights;
+  std::span<const Job> jobs;
+  LocalTraining how;
+  PartialSum* sum = nullptr;  // another one for every cohort
+};
+
 // Runs the arithmetic of jobs. The results do not depend on the number of threads.
 class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  // Trains every job from the whole model's weights and adds the updates to `sum`; one report a job, in
-  // order.
-  virtual std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                                       const ReadExamples& read_examples, const LocalTraining& how,
-                                       PartialSum& sum) = 0;
+  // Trains every job of every cohort and adds the updates to the cohort's sum; one report a job, in order. A
+  // cohort gets the same bits as it would alone.
+  virtual std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts,
+                                                             const ReadExamples& read_examples) = 0;
+
+  // One cohort.
+  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
+                               const ReadExamples& read_examples, const LocalTraining& how, PartialSum& sum);
 
   // Accuracy and loss of a whole model.
   virtual Evaluation evaluate(const ModelSpec& model, std::span<const float> weights,

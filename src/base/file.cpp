@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -28,11 +29,13 @@ std::filesystem::path target_of(const std::filesystem::path& path) {
   return target;
 }
 
+constexpr std::string_view kTemporary = ".tmp";  // and the process's number
+
 // A file under a temporary name; gone again unless commit() is reached.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::filesystem::path& target)
-      : target_(target_of(target)), name_(target_.string() + fmt::format(".tmp{}", ::getpid())) {
+      : target_(target_of(target)), name_(target_.string() + fmt::format("{}{}", kTemporary, ::getpid())) {
     descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (descriptor_ < 0) throw cannot_write(target_, errno);
   }
@@ -81,6 +84,19 @@ void write_file(const std::filesystem::path& path, std::span<const std::span<con
 void write_file(const std::filesystem::path& path, std::string_view text) {
   const std::array parts{std::as_bytes(std::span(text))};
   write_file(path, parts);
+}
+
+bool is_half_written(std::string_view name, std::span<const std::string_view> files) {
+  return std::ranges::any_of(files, [&](std::string_view file) {
+    return name.starts_with(file) && name.substr(file.size()).starts_with(kTemporary) &&
+           name.find_first_not_of("0123456789", file.size() + kTemporary.size()) == std::string_view::npos;
+  });
+}
+
+void remove_half_written(const std::filesystem::path& folder, std::span<const std::string_view> files) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (is_half_written(entry.path().filename().string(), files)) std::filesystem::remove(entry.path());
+  }
 }
 
 std::string read_file(const std::filesystem::path& path) {

@@ -19,6 +19,11 @@ Error cannot_write(const std::filesystem::path& path, int code);
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+// Whether a file of that name is what a process leaves that was killed while it wrote one of `files`:
+// NAME.tmp and digits.
+bool is_half_written(std::string_view name, std::span<const std::string_view> files);
+void remove_half_written(const std::filesystem::path& folder, std::span<const std::string_view> files);
+
 // The whole content of a file; throws Error.
 std::string read_file(const std::filesystem::path& path);
 

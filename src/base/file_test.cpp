@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 
 #include "subfleet/error.h"
@@ -22,6 +23,17 @@ TEST(File, WriteReplacesTheContentAndLeavesNothingElse) {
   write_file(folder / "a", "two");
   EXPECT_EQ(read_file(folder / "a"), "two");
   EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(File, OnlyItsOwnHalfWrittenFilesAreRemoved) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.json.tmp12", "b.toml.tmp7", "a.json", "a.json.tmpl", "c.json.tmp12", "a.json2"})
+    write_file(folder / name, "");
+  constexpr std::array<std::string_view, 2> kMine{"a.json", "b.toml"};
+  remove_half_written(folder.path(), kMine);
+  EXPECT_EQ(files_in(folder), 4);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.json.tmp12"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "b.toml.tmp7"));
 }
 
 TEST(File, AFailedWriteNamesTheFileAndLeavesNothing) {

@@ -67,7 +67,7 @@ class Text final : public Federation {
     if (label >= kVocabulary.size()) return "other";
     if (kVocabulary[label] == '\n') return "newline";
     if (kVocabulary[label] == ' ') return "space";
-    return std::string(1, kVocabulary[label]);
+    return {kVocabulary[label]};
   }
 
   void read(uint32_t client, Examples& into) const override {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -48,6 +49,32 @@ void check_examples(const Examples& examples, const ModelSpec& model, const std:
   }
 }
 
+void check_cohort(const Cohort& cohort) {
+  if (cohort.how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
+  if (cohort.how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
+  if (cohort.sum->size() != cohort.weights.size()) {
+    throw bad_request("train", fmt::format("a sum of {} weights for a model of {}", cohort.sum->size(),
+                                           cohort.weights.size()));
+  }
+}
+
+// How far a trained sub-model is from the whole model it was taken from.
+double squared_distance(const SubModel& held, std::span<const float> whole, std::span<const float> trained) {
+  double sum = 0;
+  held.for_each_run([&](size_t full, size_t sub, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const double moved = static_cast<double>(trained[sub + i]) - static_cast<double>(whole[full + i]);
+      sum += moved * moved;
+    }
+  });
+  return sum;
+}
+
+// Where a job stands among the cohorts.
+struct Place {
+  size_t cohort = 0, job = 0;
+};
+
 // What one thread keeps between jobs and rounds.
 struct Worker {
   RecentlyUsed<NetworkKey, std::unique_ptr<Network>> networks{kKeptNetworks};
@@ -57,7 +84,7 @@ struct Worker {
   Examples batch;
   std::vector<float> logits;
   std::optional<PartialSum> sum;
-  bool has_added = false;  // to the sum, this round
+  PartialSum* sum_is_for = nullptr;  // the cohort's; none before the first update
 };
 
 class LocalTrainer final : public Trainer {
@@ -65,27 +92,25 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(ThreadPool& pool, NetworkFactory make_network)
       : pool_(pool), make_network_(std::move(make_network)), workers_(pool.threads()) {}
 
-  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                               const ReadExamples& read_examples, const LocalTraining& how,
-                               PartialSum& sum) override {
-    if (how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
-    if (how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
-    if (sum.size() != weights.size()) {
-      throw bad_request("train",
-                        fmt::format("a sum of {} weights for a model of {}", sum.size(), weights.size()));
+  std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts,
+                                                     const ReadExamples& read_examples) override {
+    std::vector<std::vector<JobReport>> reports;
+    std::vector<Place> places;
+    for (size_t i = 0; i < cohorts.size(); ++i) {
+      check_cohort(cohorts[i]);
+      reports.emplace_back(cohorts[i].jobs.size());
+      for (size_t job = 0; job < cohorts[i].jobs.size(); ++job) places.push_back({i, job});
     }
-    for (Worker& worker : workers_) worker.has_added = false;
-    std::vector<JobReport> reports(jobs.size());
-    pool_.parallel_for(jobs.size(), [&](size_t index, size_t worker) {
-      const Job& job = jobs[index];
+    for (Worker& worker : workers_) worker.sum_is_for = nullptr;
+    pool_.parallel_for(places.size(), [&](size_t index, size_t worker) {
+      const Cohort& cohort = cohorts[places[index].cohort];
+      const Job& job = cohort.jobs[places[index].job];
       Examples& examples = workers_[worker].examples;
       read_examples(job.client, examples);
       check_examples(examples, job.submodel->spec(), fmt::format("client {}", job.client));
-      reports[index] = run_job(job, weights, how, workers_[worker]);
+      reports[places[index].cohort][places[index].job] = run_job(job, cohort, workers_[worker]);
     });
-    for (const Worker& worker : workers_) {
-      if (worker.has_added) sum.merge(*worker.sum);
-    }
+    for (Worker& worker : workers_) hand_in(worker);
     return reports;
   }
 
@@ -124,12 +149,12 @@ class LocalTrainer final : public Trainer {
     return *worker.networks.get(network_key(model), [&](const NetworkKey&) { return make_network_(model); });
   }
 
-  JobReport run_job(const Job& job, std::span<const float> weights, const LocalTraining& how,
-                    Worker& worker) {
+  JobReport run_job(const Job& job, const Cohort& cohort, Worker& worker) {
+    const LocalTraining& how = cohort.how;
     JobReport report{.examples = static_cast<uint32_t>(worker.examples.count())};
     if (report.examples == 0) return report;
     worker.trained.resize(job.submodel->size());
-    job.submodel->gather(weights, worker.trained);
+    job.submodel->gather(cohort.weights, worker.trained);
 
     Network& net = network(job.submodel->spec(), worker);
     Random random(job.batch_order);
@@ -151,7 +176,7 @@ class LocalTrainer final : public Trainer {
     const double seen = static_cast<double>(how.epochs) * report.examples;
     report.loss = total.loss / seen;
     report.accuracy = static_cast<double>(total.correct) / seen;
-    add_update(job, weights, worker, report);
+    add_update(job, cohort, worker, report);
     return report;
   }
 
@@ -160,19 +185,33 @@ class LocalTrainer final : public Trainer {
     for (const uint32_t index : chosen) batch.append(examples.input(index), examples.labels[index]);
   }
 
-  static void add_update(const Job& job, std::span<const float> weights, Worker& worker, JobReport& report) {
-    if (!worker.sum || worker.sum->size() != weights.size()) {
-      worker.sum.emplace(weights.size());
-    } else if (!worker.has_added) {
-      worker.sum->clear();
+  void add_update(const Job& job, const Cohort& cohort, Worker& worker, JobReport& report) {
+    if (worker.sum_is_for != cohort.sum) {
+      hand_in(worker);
+      if (!worker.sum || worker.sum->size() != cohort.sum->size()) {
+        worker.sum.emplace(cohort.sum->size());
+      } else {
+        worker.sum->clear();
+      }
+      worker.sum_is_for = cohort.sum;
     }
-    worker.has_added = true;
-    report.diverged = !worker.sum->add(*job.submodel, weights, worker.trained, report.examples);
+    report.diverged = !worker.sum->add(*job.submodel, cohort.weights, worker.trained, report.examples);
+    if (cohort.how.squared_norms)
+      report.squared_norm = squared_distance(*job.submodel, cohort.weights, worker.trained);
+  }
+
+  // A thread keeps one sum, whatever the number of cohorts: it takes up the next when it has handed in this.
+  void hand_in(Worker& worker) {
+    if (worker.sum_is_for == nullptr) return;
+    const std::lock_guard lock(handing_in_);
+    worker.sum_is_for->merge(*worker.sum);
+    worker.sum_is_for = nullptr;
   }
 
   ThreadPool& pool_;
   NetworkFactory make_network_;
   std::vector<Worker> workers_;
+  std::mutex handing_in_;
 };
 
 }  // namespace

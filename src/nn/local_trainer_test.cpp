@@ -88,6 +88,34 @@ TEST(LocalTrainer, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+TEST(LocalTrainer, CohortsTrainedTogetherGetTheBitsOfEachAlone) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    const std::vector<float> other_weights(round.weights.rbegin(), round.weights.rend());
+    const std::span<const Job> jobs = round.jobs;
+    constexpr LocalTraining kGently{.epochs = 1, .batch = 4, .client_lr = 0.01f};
+    const auto read_examples = [&](uint32_t client, Examples& into) { into = round.examples_of(client); };
+    for (const std::string& name : trainer_names()) {
+      for (const size_t threads : {1, 2, 3}) {
+        ThreadPool pool(threads);
+        const auto trainer = make_trainer(name, pool);
+        std::vector<PartialSum> together(3, PartialSum(round.weights.size())), alone = together;
+        const std::vector<Cohort> cohorts{
+            {.weights = round.weights, .jobs = jobs, .how = kTwoEpochs, .sum = together.data()},
+            {.weights = other_weights, .jobs = jobs, .how = kTwoEpochs, .sum = &together[1]},
+            {.weights = round.weights, .jobs = jobs.first(2), .how = kGently, .sum = &together[2]}};
+        const auto reports = trainer->train_together(cohorts, read_examples);
+        ASSERT_EQ(reports.size(), cohorts.size());
+        for (size_t i = 0; i < cohorts.size(); ++i) {
+          const auto& [weights, mine, how, sum] = cohorts[i];
+          expect_equal(reports[i], trainer->train(weights, mine, read_examples, how, alone[i]));
+          EXPECT_EQ(together[i], alone[i]) << name << ", cohort " << i << ", " << threads << " threads";
+        }
+      }
+    }
+  }
+}
+
 TEST(LocalTrainer, NothingIsLeftOverFromTheRoundBefore) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);

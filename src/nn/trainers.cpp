@@ -1,6 +1,7 @@
 #include "nn/trainers.h"
 
 #include <array>
+#include <utility>
 
 #include "subfleet/error.h"
 
@@ -21,6 +22,13 @@ constexpr std::array<TrainerEntry, 2> kTrainers{{
 }};
 
 }  // namespace
+
+std::vector<JobReport> Trainer::train(std::span<const float> weights, std::span<const Job> jobs,
+                                      const ReadExamples& read_examples, const LocalTraining& how,
+                                      PartialSum& sum) {
+  const Cohort only{.weights = weights, .jobs = jobs, .how = how, .sum = &sum};
+  return std::move(train_together({&only, 1}, read_examples).front());
+}
 
 std::vector<std::string> trainer_names() {
   std::vector<std::string> names;

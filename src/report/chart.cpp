@@ -180,13 +180,13 @@ class SvgWriter {
     const size_t stride = (placed.size() + kMostDots - 1) / kMostDots;
     for (size_t i = 0; i < placed.size(); ++i) {
       const bool end = i + 1 == placed.size();
-      if (i % stride == 0 || end) write_dot(index, placed[i], end);
+      if (i % stride == 0 || end) write_dot(index, placed[i], end || chart_.marked);
     }
     return true;
   }
 
-  // Shows its values under the pointer; only the last one of a line is always seen.
-  void write_dot(size_t index, const Point& point, bool end) {
+  // Shows its values under the pointer; itself only if it is to be seen, like the last one of a line.
+  void write_dot(size_t index, const Point& point, bool seen) {
     const auto value = [](double number, Unit unit) {
       return unit == Unit::kBytes     ? human_bytes(number)
              : unit == Unit::kPercent ? human_percent(number)
@@ -194,7 +194,7 @@ class SvgWriter {
     };
     add("<circle class=\"{} d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"><title>{}: {} {}, {} "
         "{}</title></circle>\n",
-        end ? "end" : "dot", index % kColours, x_of(point.x), y_of(point.y),
+        seen ? "end" : "dot", index % kColours, x_of(point.x), y_of(point.y),
         escape_markup(chart_.series[index].name), escape_markup(chart_.x_label),
         value(point.x, chart_.x_unit), escape_markup(chart_.y_label), value(point.y, chart_.y_unit));
   }

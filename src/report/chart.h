@@ -22,6 +22,7 @@ struct Chart {
   std::string title, x_label, y_label;
   Unit x_unit = Unit::kPlain, y_unit = Unit::kPercent;
   bool log_x = false;
+  bool marked = false;  // every point is to be seen, not only the lines
   std::vector<Series> series;
 };
 

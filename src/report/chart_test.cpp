@@ -55,6 +55,20 @@ TEST(Chart, SvgIsWellFormedForOddCharts) {
   }
 }
 
+TEST(Chart, MarkedPointsAreAllSeen) {
+  Chart chart = chart_of({{"a", {{1, 0.1}, {2, kNan}, {3, 0.3}, {4, kNan}, {5, 0.2}}}});
+  const auto seen = [](const std::string& text, std::string_view what) {
+    size_t count = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+    return count;
+  };
+  const TextChartStyle plain{.unicode = true, .colour = false, .width = 60, .height = 12};
+  EXPECT_EQ(seen(svg_file(chart), "class=\"end"), 1U);
+  chart.marked = true;
+  EXPECT_EQ(seen(svg_file(chart), "class=\"end"), 3U);
+  EXPECT_EQ(seen(text_chart(chart, plain), "●"), 4U) << "and one in the legend";
+}
+
 TEST(Chart, NamesAreEscaped) {
   const std::string svg = svg_file(chart_of({{"<gold> & \"co\"", {{1, 0.2}}}}));
   EXPECT_NE(svg.find("&lt;gold&gt; &amp; &quot;co&quot;"), std::string::npos);

@@ -13,7 +13,7 @@ std::vector<Series> lines_of(std::span<const RunSummary> runs, Add add) {
   std::vector<Series> lines;
   for (const auto& run : runs) {
     Series line{.name = run.name, .points = {}};
-    double bytes = 0;
+    auto bytes = static_cast<double>(run.search_bytes);
     for (const auto& record : run.rounds) {
       bytes += static_cast<double>(record.bytes_down) + static_cast<double>(record.bytes_up);
       add(line.points, record, bytes);

@@ -80,8 +80,8 @@ class PageWriter {
     write_charts();
     write_configs();
     page_ +=
-        "<footer>Bytes are counted in both directions, in decimal "
-        "units.</footer>\n</main>\n</body>\n</html>\n";
+        "<footer>Bytes are counted in both directions, in decimal units; those of a run that won a search "
+        "include the search's.</footer>\n</main>\n</body>\n</html>\n";
     return std::move(page_);
   }
 
@@ -132,7 +132,7 @@ class PageWriter {
     tile(human_percent(final_accuracy(run)), "final test accuracy");
     tile(human_percent(best_accuracy(run)), "best test accuracy");
     tile(fmt::format("{}", rounds_done(run)), "rounds");
-    tile(bytes(bytes_total(run)), "exchanged");
+    tile(bytes(bytes_total(run)), run.search_bytes > 0 ? "exchanged, search included" : "exchanged");
     tile(human_time(seconds), "training time");
     if (diverged > 0) tile(fmt::format("{}", diverged), "client trainings left out (diverged)");
     page_ += "</div>\n";
@@ -153,7 +153,9 @@ class PageWriter {
         "<th class=\"t\">optimizer</th><th>server lr</th><th>rounds</th><th>final</th><th>best</th><th>total "
         "bytes</th>";
     if (comparison_.accuracy) add("<th>bytes to reach {}</th>", round_percent(*comparison_.accuracy));
-    page_ += several && comparison_.accuracy ? "<th>less</th></tr>\n" : "</tr>\n";
+    if (several && comparison_.accuracy)
+      add("<th>less</th><th>accuracy at {}</th>", bytes(comparison_.bytes.value_or(0)));
+    page_ += "</tr>\n";
 
     uint64_t most = 1;
     for (const auto& row : comparison_.rows) most = std::max(most, row.bytes_to_reach.value_or(0));
@@ -173,7 +175,8 @@ class PageWriter {
         page_ += "<td><i>not reached</i></td>";
       }
       if (comparison_.accuracy && several) {
-        add("<td>{}</td>", row.less ? fmt::format("<b>{:.2f}×</b>", *row.less) : "–");
+        add("<td>{}</td><td>{}</td>", row.less ? fmt::format("<b>{:.2f}×</b>", *row.less) : "–",
+            human_percent(row.accuracy_at));
       }
       page_ += "</tr>\n";
     }

@@ -53,6 +53,26 @@ TEST(Report, AnAccuracyThatIsNotReachedHasNoRatio) {
   EXPECT_NE(report_table(runs, comparison).find("not reached"), std::string::npos);
 }
 
+TEST(Report, ASearchCountsWhereBytesAreCompared) {
+  auto runs = two_runs();
+  runs[1].search_bytes = 300'000'000;
+  const auto comparison = compare_runs(runs);
+  EXPECT_EQ(comparison.rows[1].bytes_to_reach, 700'000'000U);
+  EXPECT_EQ(comparison.bytes, 700'000'000U);
+  EXPECT_DOUBLE_EQ(*comparison.rows[0].accuracy_at, 0.3);  // three rounds of 200 MB
+  EXPECT_DOUBLE_EQ(*comparison.rows[1].accuracy_at, 0.8);
+  const std::string table = report_table(runs, comparison);
+  for (const char* word : {"search", "300 MB", "700 MB", "accuracy at 700 MB", "30.0 %"})
+    EXPECT_NE(table.find(word), std::string::npos) << word << "\n" << table;
+  EXPECT_EQ(report_table(two_runs()).find("search"), std::string::npos);
+  EXPECT_EQ(accuracy_over_bytes(runs).series[1].points.front().x, 3.5e8);
+  EXPECT_EQ(markup_fault(report_page(runs, comparison)), "");
+  const auto json = nlohmann::json::parse(report_json(runs, comparison));
+  EXPECT_EQ(json["bytes"], 700'000'000);
+  EXPECT_EQ(json["runs"][1]["search_bytes"], 300'000'000);
+  EXPECT_DOUBLE_EQ(json["runs"][1]["accuracy_at_bytes"], 0.8);
+}
+
 TEST(Report, TableIsAlignedAndSaysWhatItMust) {
   const auto runs = two_runs();
   const std::string table = report_table(runs);

@@ -17,7 +17,6 @@ namespace {
 
 constexpr size_t kRecentRounds = 20;
 constexpr size_t kRoundsBeforeEstimate = 2;
-constexpr uint32_t kFewestLines = 10;
 constexpr size_t kNarrowestBar = 8, kWidestBar = 40;
 
 std::string block_bar(double done, size_t columns) {
@@ -88,9 +87,9 @@ void Progress::finish() {
 
 bool Progress::worth_a_line(const RoundLine& line) const {
   const uint32_t first = settings_.start_round + 1;
-  const uint32_t tenth = std::max<uint32_t>(1, settings_.rounds / kFewestLines);
+  const uint32_t part = std::max<uint32_t>(1, settings_.rounds / settings_.fewest_lines);
   return line.test_accuracy || line.round == first || line.round >= settings_.rounds ||
-         line.round / tenth > last_shown_ / tenth;
+         line.round / part > last_shown_ / part;
 }
 
 std::string Progress::counter() const {

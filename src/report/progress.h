@@ -28,14 +28,14 @@ class Progress {
  public:
   enum class Mode {
     kBar,    // one live line
-    kLines,  // a line for every measured round and at least for every tenth of the rounds; no control
-             // characters
+    kLines,  // a line for every measured round, and some on the way; no control characters
     kQuiet,  // nothing
   };
   struct Settings {
     uint32_t rounds = 0;
-    uint32_t start_round = 0;  // rounds already done, when a run is resumed
-    bool unicode = false;      // block characters in the bar
+    uint32_t start_round = 0;    // rounds already done, when a run is resumed
+    bool unicode = false;        // block characters in the bar
+    uint32_t fewest_lines = 10;  // of kLines, if there are as many rounds
     std::function<size_t()> width =
         nullptr;  // columns of the terminal, asked for at every line; empty: look at `out`
   };

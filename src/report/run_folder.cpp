@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/file.h"
@@ -30,6 +31,15 @@ void read_settings(RunSummary& run, const fs::path& path) {
   } catch (const toml::parse_error& error) {
     throw bad_request(fmt::format("{}:{}", path.string(), error.source().begin.line), error.description());
   }
+}
+
+uint64_t read_search_bytes(const fs::path& path) {
+  const auto json = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json::json_pointer bytes("/cost/bytes");
+  if (!json.is_object() || !json.contains(bytes) || !json[bytes].is_number_unsigned()) {
+    throw bad_request(path.string(), "does not say what the search cost; 'subfleet tune --resume' writes it");
+  }
+  return json[bytes].get<uint64_t>();
 }
 
 // The folder with no "." or trailing slash, and links followed, so that two spellings of it are equal.
@@ -74,6 +84,8 @@ RunSummary load_run(const fs::path& folder) {
     run.config = read_file(config);
     read_settings(run, config);
   }
+  if (const fs::path search = path / "tune.json"; fs::exists(search))
+    run.search_bytes = read_search_bytes(search);
   return run;
 }
 
@@ -128,15 +140,40 @@ uint64_t bytes_up(const RunSummary& run) {
   return sum;
 }
 
-uint64_t bytes_total(const RunSummary& run) { return bytes_down(run) + bytes_up(run); }
+uint64_t bytes_total(const RunSummary& run) { return bytes_down(run) + bytes_up(run) + run.search_bytes; }
 
 std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy) {
-  uint64_t sum = 0;
+  uint64_t sum = run.search_bytes;
   for (const auto& record : run.rounds) {
     sum += record.bytes_down + record.bytes_up;
     if (evaluated(record) && *record.test_accuracy >= accuracy) return sum;
   }
   return std::nullopt;
+}
+
+std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes) {
+  std::optional<double> accuracy;
+  uint64_t sum = run.search_bytes;
+  for (const auto& record : run.rounds) {
+    sum += record.bytes_down + record.bytes_up;
+    if (sum > bytes) break;
+    if (evaluated(record)) accuracy = record.test_accuracy;
+  }
+  return accuracy;
+}
+
+std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs) {
+  std::optional<uint64_t> common;
+  for (const auto& run : runs) {
+    std::optional<uint64_t> last;
+    uint64_t sum = run.search_bytes;
+    for (const auto& record : run.rounds) {
+      sum += record.bytes_down + record.bytes_up;
+      if (evaluated(record)) last = sum;
+    }
+    if (last && (!common || *last < *common)) common = last;
+  }
+  return common;
 }
 
 std::optional<double> common_accuracy(std::span<const RunSummary> runs) {

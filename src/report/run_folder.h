@@ -16,6 +16,7 @@ struct RunSummary {
   std::string name;
   std::string config;  // config.toml as it stands; empty if there is none
   std::vector<RoundRecord> rounds;
+  uint64_t search_bytes = 0;  // exchanged by the other candidates of the search that it won (tune.json)
 
   // Settings worth a column; empty where config.toml does not say.
   std::string model, family, optimizer;
@@ -23,8 +24,9 @@ struct RunSummary {
   std::optional<int64_t> clients, seed;
 };
 
-// Reads DIR/rounds.jsonl and DIR/config.toml; one of them may be missing (a run that has just begun). The
-// name is the folder's. Throws Error if it is no run folder, or if a file in it cannot be read.
+// Reads DIR/rounds.jsonl and DIR/config.toml, of which one may be missing (a run that has just begun), and
+// DIR/tune.json if a search led to the run. The name is the folder's. Throws Error if it is no run folder, or
+// if a file in it cannot be read.
 RunSummary load_run(const std::filesystem::path& folder);
 
 // Several runs. Folders of the same name are told apart by as much of their path as that takes; the same
@@ -37,11 +39,18 @@ std::optional<double> best_accuracy(const RunSummary& run);
 
 uint64_t bytes_down(const RunSummary& run);
 uint64_t bytes_up(const RunSummary& run);
-uint64_t bytes_total(const RunSummary& run);
+uint64_t bytes_total(const RunSummary& run);  // both ways, and the search before it
 
-// The bytes exchanged, both ways, up to and including the first round whose test accuracy is at least
-// `accuracy`.
+// The bytes exchanged, both ways and in the search, up to and including the first round whose test accuracy
+// is at least `accuracy`.
 std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy);
+
+// The test accuracy that the run had when it had exchanged at most so many bytes, both ways and in the
+// search; none if it was not evaluated by then.
+std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes);
+
+// The most bytes that every evaluated run has exchanged by its last test; none if there is none.
+std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs);
 
 // The highest whole percentage that every evaluated run reaches (below 1 %: the exact value); none if there
 // is none.

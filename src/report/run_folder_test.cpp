@@ -43,6 +43,40 @@ TEST(RunFolder, BytesToReachCountUpToTheFirstRoundThatReaches) {
   EXPECT_EQ(bytes_total(run), 120U);
 }
 
+TEST(RunFolder, AccuracyAtBytesIsTheLastMeasuredWithThem) {
+  auto run = run_with({std::nullopt, 0.3, std::nullopt, 0.6, 0.5});
+  EXPECT_EQ(accuracy_at(run, 39), std::nullopt);
+  EXPECT_EQ(accuracy_at(run, 40), 0.3);
+  EXPECT_EQ(accuracy_at(run, 79), 0.3);
+  EXPECT_EQ(accuracy_at(run, 1000), 0.5);
+  run.search_bytes = 50;
+  EXPECT_EQ(accuracy_at(run, 89), std::nullopt) << "the search came first";
+  EXPECT_EQ(accuracy_at(run, 90), 0.3);
+  EXPECT_EQ(bytes_to_reach(run, 0.3), 90U);
+  EXPECT_EQ(bytes_total(run), 150U);
+}
+
+TEST(RunFolder, CommonBytesAreThoseAllRunsHaveATestFor) {
+  std::array runs{run_with({0.2, 0.8}, 100), run_with({0.1, 0.3, 0.5, std::nullopt}),
+                  run_with({std::nullopt})};
+  EXPECT_EQ(common_bytes(runs), 60U);
+  runs[1].search_bytes = 500;
+  EXPECT_EQ(common_bytes(runs), 400U);
+  EXPECT_EQ(common_bytes(std::array{run_with({})}), std::nullopt);
+}
+
+TEST(RunFolder, ReadsWhatTheSearchBeforeItCost) {
+  const TemporaryFolder folder;
+  make_run(folder / "a");
+  EXPECT_EQ(load_run(folder / "a").search_bytes, 0U);
+  write_file(folder / "a" / "tune.json", R"({"cost": {"rounds": 3, "bytes": 1234}})");
+  EXPECT_EQ(load_run(folder / "a").search_bytes, 1234U);
+  for (const char* bad : {"", "[]", "{}", R"({"cost": 3})", R"({"cost": {"bytes": -1}})"}) {
+    write_file(folder / "a" / "tune.json", bad);
+    EXPECT_THROW(load_run(folder / "a"), Error) << bad;
+  }
+}
+
 TEST(RunFolder, FinalIsTheLastMeasuredAndBestTheHighest) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto run = run_with({0.3, 0.8, nan, 0.7, std::nullopt, nan});

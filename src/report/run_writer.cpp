@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -27,7 +26,7 @@ constexpr auto kLog = "rounds.jsonl";
 constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
 constexpr auto kReport = "report.html";
-constexpr auto kLock = ".lock";
+constexpr std::array<std::string_view, 5> kFiles{kConfig, kLog, kCheckpoint, kModel, kReport};
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -35,66 +34,37 @@ int open_or_throw(const std::filesystem::path& path, int flags) {
   return descriptor;
 }
 
-// What a process that was killed while it wrote one of the run's files leaves: NAME.tmp and digits.
-bool is_half_written(const std::string& name) {
-  for (const std::string file : {kConfig, kLog, kCheckpoint, kModel, kReport}) {
-    if (name.starts_with(file + ".tmp") &&
-        name.find_first_not_of("0123456789", file.size() + 4) == std::string::npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void remove_half_written(const std::filesystem::path& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (is_half_written(entry.path().filename().string())) std::filesystem::remove(entry.path());
-  }
-}
-
-// A new run wants a folder of its own: empty, but for what a run that never came to begin may have left.
-void check_empty(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder)) return;
-  if (!std::filesystem::is_directory(folder)) throw failure(folder.string(), "is a file, not a folder");
-  if (std::filesystem::exists(folder / kConfig)) {
+// A new run wants a folder of its own.
+void check_free(const std::filesystem::path& folder) {
+  if (RunWriter::has_begun(folder)) {
     throw bad_request(folder.string(),
                       fmt::format("holds a run already; go on with --resume {}, or choose another folder",
                                   folder.string()));
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  check_empty(folder, [](const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    if (name == kLock || name == kCheckpoint || is_half_written(name)) continue;
-    if (name == kLog && std::filesystem::file_size(entry.path()) == 0) continue;
-    throw bad_request(folder.string(),
-                      fmt::format("is not empty: it holds '{}'; choose another folder", name));
-  }
+    return name == kCheckpoint || is_half_written(name, kFiles) ||
+           (name == kLog && std::filesystem::file_size(entry.path()) == 0);
+  });
 }
 
 }  // namespace
 
-RunWriter::RunWriter(std::filesystem::path folder) : folder_(std::move(folder)) {
-  lock_ = open_or_throw(file(kLock), O_RDWR | O_CREAT);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock_);
-    throw bad_request(folder_.string(), "another process is training this run");
-  }
+RunWriter::RunWriter(std::filesystem::path folder) : folder_(std::move(folder)), lock_(folder_) {
+  remove_half_written(folder_, kFiles);
 }
 
 RunWriter::~RunWriter() {
   if (log_ >= 0) ::close(log_);
-  if (lock_ >= 0) ::close(lock_);
 }
 
 RunWriter::RunWriter(RunWriter&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      lock_(std::exchange(other.lock_, -1)),
-      log_(std::exchange(other.log_, -1)) {}
+    : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)), log_(std::exchange(other.log_, -1)) {}
 
 RunWriter RunWriter::begin(const std::filesystem::path& folder, const Config& config, const Run& run) {
-  check_empty(folder);
+  check_free(folder);
   make_folder(folder);
   RunWriter writer(folder);
-  remove_half_written(folder);
   save_checkpoint(writer.file(kCheckpoint), run);
   write_file(writer.file(kLog), "");
   write_file(writer.file(kConfig), to_toml(config));  // last: from here on the folder can be resumed
@@ -103,15 +73,40 @@ RunWriter RunWriter::begin(const std::filesystem::path& folder, const Config& co
 }
 
 RunWriter RunWriter::reopen(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / kConfig)) {
+  if (!has_begun(folder)) {
     throw bad_request(folder.string(), fmt::format("holds no run to resume (no {})", kConfig));
   }
-  RunWriter writer(folder);
-  remove_half_written(folder);
-  return writer;
+  return RunWriter(folder);
+}
+
+bool RunWriter::has_begun(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kConfig);
+}
+
+bool RunWriter::can_go_on(const std::filesystem::path& folder) {
+  return has_begun(folder) && std::filesystem::exists(folder / kCheckpoint);
+}
+
+void RunWriter::give_up(const std::filesystem::path& folder) {
+  if (!can_go_on(folder)) return;
+  const int log = open_or_throw(folder / kLog, O_WRONLY);
+  const bool flushed = ::fsync(log) == 0;
+  ::close(log);
+  if (!flushed) throw cannot_write(folder / kLog, EIO);
+  std::filesystem::remove(folder / kCheckpoint);
+}
+
+void RunWriter::move(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const std::string config = read_file(from / kConfig);
+  write_file(to / kLog, read_file(from / kLog));
+  if (std::filesystem::exists(from / kCheckpoint))  // else it has been moved before, and the rest was not
+    std::filesystem::rename(from / kCheckpoint, to / kCheckpoint);
+  write_file(to / kConfig, config);  // last, as in begin()
 }
 
 Config RunWriter::config() const { return parse_config(read_file(file(kConfig)), file(kConfig).string()); }
+
+std::vector<RoundRecord> RunWriter::log() const { return read_round_log(file(kLog)); }
 
 uint64_t RunWriter::restore(const Config& config, Run& run) {
   load_checkpoint(file(kCheckpoint), run);
@@ -122,7 +117,7 @@ uint64_t RunWriter::restore(const Config& config, Run& run) {
   std::string kept;
   uint64_t bytes = 0;
   uint32_t rounds = 0;
-  for (const RoundRecord& record : read_round_log(file(kLog))) {
+  for (const RoundRecord& record : log()) {
     if (record.round > run.round()) break;
     kept += to_json_line(record);
     bytes += record.bytes_down + record.bytes_up;
@@ -162,6 +157,27 @@ void RunWriter::finish(const Run& run) {
   save_safetensors(file(kModel), named_weights(run.model(), run.weights()), metadata);
   const std::array runs{load_run(folder_)};
   write_file(file(kReport), report_page(runs));
+}
+
+RoundRecord measure_round(Run& run, const RoundReport& report, double seconds) {
+  RoundRecord record{.round = report.round,
+                     .bytes_down = report.bytes_down,
+                     .bytes_up = report.bytes_up,
+                     .train_loss = report.train_loss,
+                     .train_accuracy_median = report.train_accuracy_median,
+                     .seconds = seconds,
+                     .diverged = report.diverged,
+                     .test_accuracy = {},
+                     .test_loss = {}};
+  const RunOptions& options = run.config().run;
+  const bool over = run.round() != report.round;
+  if (over || (report.round != options.rounds && report.round % options.eval_every != 0)) return record;
+  const Evaluation evaluation = run.evaluate();
+  if (evaluation.examples > 0) {
+    record.test_accuracy = evaluation.accuracy();
+    record.test_loss = evaluation.loss;
+  }
+  return record;
 }
 
 }  // namespace subfleet

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "report/own_folder.h"
 #include "report/round_log.h"
 #include "subfleet/run.h"
 
@@ -19,12 +21,24 @@ class RunWriter {
   // Takes up the run of a folder; throws Error if it holds none. restore() comes next.
   static RunWriter reopen(const std::filesystem::path& folder);
 
+  // Whether a folder holds a run, and one that can be gone on with: it was neither given up nor moved.
+  static bool has_begun(const std::filesystem::path& folder);
+  static bool can_go_on(const std::filesystem::path& folder);
+
+  // Leaves only the log and the settings of a run: it will not be gone on with.
+  static void give_up(const std::filesystem::path& folder);
+
+  // Makes the run of one folder that of another, which is there already; only its log and its settings stay.
+  // However the process ends, doing it again completes it.
+  static void move(const std::filesystem::path& from, const std::filesystem::path& to);
+
   ~RunWriter();
   RunWriter(RunWriter&& other) noexcept;
   RunWriter& operator=(RunWriter&&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
   Config config() const;  // as saved
+  std::vector<RoundRecord> log() const;
 
   // Puts the run, made from config(), into the state of the last checkpoint and cuts the log back to it.
   // Returns the bytes exchanged so far. Saves `config`, which may differ from config() in what a run can
@@ -42,8 +56,12 @@ class RunWriter {
   std::filesystem::path file(const char* name) const { return folder_ / name; }
 
   std::filesystem::path folder_;
-  int lock_ = -1;
+  FolderLock lock_;
   int log_ = -1;
 };
+
+// A round as the log tells it, with the run's test accuracy where its turn has come (run.eval_every, and the
+// last).
+RoundRecord measure_round(Run& run, const RoundReport& report, double seconds);
 
 }  // namespace subfleet

@@ -24,10 +24,12 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 }  // namespace
 
 Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> accuracy) {
-  Comparison comparison{.accuracy = accuracy ? accuracy : common_accuracy(runs), .rows = {}};
+  Comparison comparison{
+      .accuracy = accuracy ? accuracy : common_accuracy(runs), .bytes = common_bytes(runs), .rows = {}};
   for (const auto& run : runs) {
     Comparison::Row row;
     if (comparison.accuracy) row.bytes_to_reach = bytes_to_reach(run, *comparison.accuracy);
+    if (comparison.bytes) row.accuracy_at = accuracy_at(run, *comparison.bytes);
     const auto first = comparison.rows.empty() ? row.bytes_to_reach : comparison.rows.front().bytes_to_reach;
     if (first && row.bytes_to_reach && *row.bytes_to_reach > 0) {
       row.less = static_cast<double>(*first) / static_cast<double>(*row.bytes_to_reach);
@@ -49,42 +51,37 @@ std::string report_table(std::span<const RunSummary> runs) { return report_table
 
 std::string report_table(std::span<const RunSummary> runs, const Comparison& comparison) {
   constexpr size_t kLongestName = 32, kTextColumns = 2;
+  const bool several = runs.size() > 1;
+  const bool searched = std::ranges::any_of(runs, [](const RunSummary& run) { return run.search_bytes > 0; });
   std::vector<std::vector<std::string>> lines;
-  lines.push_back({"run", "code", "accuracy", "bytes down", "bytes up", "total"});
+  lines.push_back({"run", "code", "accuracy", "bytes down", "bytes up"});
+  if (searched) lines[0].emplace_back("search");
+  lines[0].emplace_back("total");
   if (comparison.accuracy)
     lines[0].push_back(fmt::format("bytes to reach {}", round_percent(*comparison.accuracy)));
-  if (comparison.accuracy && runs.size() > 1) lines[0].emplace_back("less");
+  if (comparison.accuracy && several) lines[0].emplace_back("less");
+  if (comparison.bytes && several)
+    lines[0].push_back(fmt::format("accuracy at {}", bytes(*comparison.bytes)));
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto& run = runs[i];
     const auto& row = comparison.rows[i];
-    lines.push_back({clip_text(run.name, kLongestName), code_name(run), human_percent(final_accuracy(run)),
-                     bytes(bytes_down(run)), bytes(bytes_up(run)), bytes(bytes_total(run)),
-                     row.bytes_to_reach ? bytes(*row.bytes_to_reach) : "not reached",
-                     row.less ? fmt::format("{:.2f}x", *row.less) : "-"});
-    lines.back().resize(lines[0].size());
+    auto& line = lines.emplace_back();
+    line = {clip_text(run.name, kLongestName), code_name(run), human_percent(final_accuracy(run)),
+            bytes(bytes_down(run)), bytes(bytes_up(run))};
+    if (searched) line.push_back(run.search_bytes > 0 ? bytes(run.search_bytes) : "-");
+    line.push_back(bytes(bytes_total(run)));
+    if (comparison.accuracy) line.push_back(row.bytes_to_reach ? bytes(*row.bytes_to_reach) : "not reached");
+    if (comparison.accuracy && several) line.push_back(row.less ? fmt::format("{:.2f}x", *row.less) : "-");
+    if (comparison.bytes && several) line.push_back(human_percent(row.accuracy_at));
   }
-
-  std::vector<size_t> widths(lines[0].size(), 0);
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], text_width(line[i]));
-  }
-  std::string table;
-  for (size_t number = 0; number < lines.size(); ++number) {
-    const auto& line = lines[number];
-    for (size_t i = 0; i < line.size(); ++i) {
-      if (i > 0) table += "  ";
-      table += i < kTextColumns ? pad_right(line[i], widths[i]) : pad_left(line[i], widths[i]);
-    }
-    table += "\n";
-    if (number > 0) continue;
-    for (size_t i = 0; i < widths.size(); ++i) table += (i > 0 ? "  " : "") + std::string(widths[i], '-');
-    table += "\n";
-  }
-  return table;
+  return align_table(lines,
+                     std::string(kTextColumns, 'l') + std::string(lines[0].size() - kTextColumns, 'r'));
 }
 
 std::string report_json(std::span<const RunSummary> runs, const Comparison& comparison) {
-  Json report = {{"accuracy", value_or_null(comparison.accuracy)}, {"runs", Json::array()}};
+  Json report = {{"accuracy", value_or_null(comparison.accuracy)},
+                 {"bytes", value_or_null(comparison.bytes)},
+                 {"runs", Json::array()}};
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto& run = runs[i];
     report["runs"].push_back({{"run", run.name},
@@ -100,9 +97,11 @@ std::string report_json(std::span<const RunSummary> runs, const Comparison& comp
                               {"best_accuracy", value_or_null(best_accuracy(run))},
                               {"bytes_down", bytes_down(run)},
                               {"bytes_up", bytes_up(run)},
+                              {"search_bytes", run.search_bytes},
                               {"bytes_total", bytes_total(run)},
                               {"bytes_to_reach", value_or_null(comparison.rows[i].bytes_to_reach)},
-                              {"less", value_or_null(comparison.rows[i].less)}});
+                              {"less", value_or_null(comparison.rows[i].less)},
+                              {"accuracy_at_bytes", value_or_null(comparison.rows[i].accuracy_at)}});
   }
   return report.dump(2) + "\n";
 }

@@ -10,13 +10,15 @@
 
 namespace subfleet {
 
-// Runs side by side: what each needed to reach the same accuracy.
+// Runs side by side: what each needed to reach the same accuracy, and how far each came with the same bytes.
 struct Comparison {
   struct Row {
     std::optional<uint64_t> bytes_to_reach;  // none: not reached
     std::optional<double> less;              // how many times fewer bytes than the first run
+    std::optional<double> accuracy_at;       // with `bytes` exchanged; none: not evaluated by then
   };
   std::optional<double> accuracy;  // what is to be reached; none if no run was evaluated
+  std::optional<uint64_t> bytes;   // that all evaluated runs have exchanged; none like accuracy
   std::vector<Row> rows;           // one a run
 };
 

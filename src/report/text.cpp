@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -84,6 +85,29 @@ std::string pad_left(std::string_view text, size_t width) {
 std::string pad_right(std::string_view text, size_t width) {
   const size_t own = text_width(text);
   return std::string(text).append(own < width ? width - own : 0, ' ');
+}
+
+std::string align_table(const std::vector<std::vector<std::string>>& lines, std::string_view alignment) {
+  std::vector<size_t> widths(alignment.size(), 0);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], text_width(line[i]));
+  }
+  std::string table;
+  for (size_t number = 0; number < lines.size(); ++number) {
+    const auto& line = lines[number];
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (i > 0) table += "  ";
+      const bool last = i + 1 == line.size();
+      table += alignment[i] == 'r' ? pad_left(line[i], widths[i])
+               : last              ? line[i]
+                                   : pad_right(line[i], widths[i]);
+    }
+    table += "\n";
+    if (number > 0) continue;
+    for (size_t i = 0; i < widths.size(); ++i) table += (i > 0 ? "  " : "") + std::string(widths[i], '-');
+    table += "\n";
+  }
+  return table;
 }
 
 std::string printable(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace subfleet {
 
@@ -22,6 +23,9 @@ std::string clip_text(std::string_view text, size_t width);
 // Spaces before (right-aligned) or after (left-aligned) the text up to `width` columns.
 std::string pad_left(std::string_view text, size_t width);
 std::string pad_right(std::string_view text, size_t width);
+
+// Lines of cells as a text table with a rule under the first line; `alignment` has an 'l' or an 'r' a column.
+std::string align_table(const std::vector<std::vector<std::string>>& lines, std::string_view alignment);
 
 // A text from outside made safe to show on a terminal and in a file: control characters other than newline
 // and tab, and bytes that are not UTF-8, become "?".

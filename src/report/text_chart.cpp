@@ -137,8 +137,8 @@ void draw_series(Canvas& canvas, const Chart& chart, const Axes& axes, size_t in
   }
 }
 
-// A mark at the end of the line and some on the way, staggered so that lines close together show theirs in
-// turn.
+// A mark at the end of the line and some on the way, or on every point; staggered so that lines close
+// together show theirs in turn.
 void mark_series(Canvas& canvas, const Chart& chart, const Axes& axes, size_t index, size_t columns) {
   constexpr size_t kEvery = 18, kShift = 7;
   const double spacing = static_cast<double>(kEvery) / static_cast<double>(columns);
@@ -147,7 +147,7 @@ void mark_series(Canvas& canvas, const Chart& chart, const Axes& axes, size_t in
   for (const auto& point : chart.series[index].points) {
     if (!can_place(point, chart)) continue;
     last = Point{axes.x.place(point.x), axes.y.place(point.y)};
-    if (last->x < next) continue;
+    if (last->x < next && !chart.marked) continue;
     canvas.mark(index, *last);
     while (next <= last->x) next += spacing;
   }

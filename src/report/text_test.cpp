@@ -42,6 +42,11 @@ TEST(Text, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(clip_text("größe", 2), "..");
 }
 
+TEST(Text, TablesAreAlignedWithNoSpaceAtTheEnd) {
+  EXPECT_EQ(align_table({{"name", "n", "note"}, {"größe", "10", ""}, {"a", "7", "x"}}, "lrl"),
+            "name    n  note\n-----  --  ----\ngröße  10  \na       7  x\n");
+}
+
 TEST(Text, PrintableKeepsUtf8AndReplacesWhatCannotBeShown) {
   EXPECT_EQ(printable("a\tb\nc é ✓ 😀"), "a\tb\nc é ✓ 😀");
   EXPECT_EQ(printable("\x1b[31mred\x7f"), "?[31mred?");

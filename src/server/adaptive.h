@@ -17,7 +17,8 @@ class Adaptive final : public ServerOptimizer {
   Adaptive(const OptimizerOptions& options, size_t weights)
       : options_(options), freeze_(options.unheld == "freeze"), m_(weights, 0.0f), v_(weights, 0.0f) {}
 
-  void step(std::span<float> weights, const PartialSum& updates, ThreadPool& pool) override {
+  void step(std::span<float> weights, const PartialSum& updates, std::span<const JobReport>,
+            ThreadPool& pool) override {
     const double lr = options_.lr, beta1 = options_.beta1, tau = options_.tau;
     for_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <type_traits>
 
@@ -32,6 +34,8 @@ struct Key {
   std::string help;
   bool fixed;  // cannot change once a run has begun
   bool text;
+  std::optional<Range> number;
+  bool whole;
   std::function<void(Config&, const toml::node&)> read;
   std::function<std::string(const Config&)> print;
 };
@@ -85,12 +89,25 @@ std::string print_numbers(const std::vector<double>& numbers) {
   return "[" + text + "]";
 }
 
+TargetAccuracy read_target(const std::string& name, const toml::node& node) {
+  if (node.is_number()) return {.value = read_number<double>(name, node, kFraction), .times_chance = false};
+  const std::string text = node.value<std::string>().value_or("");
+  double times = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), times);
+  if (code != std::errc() || std::string_view(end) != "x" || !(times > 0 && times < kAny.high)) {
+    throw bad_request(name, "must be an accuracy like 0.3, or a multiple of chance like \"20x\"");
+  }
+  return {.value = times, .times_chance = true};
+}
+
 // `get` returns a reference to the field of a Config.
 template <typename Get>
 Key key(std::string name, Get get, std::string help, bool fixed = true, Range range = kAny) {
   using T = std::remove_cvref_t<decltype(get(std::declval<Config&>()))>;
-  constexpr bool kText = !std::is_arithmetic_v<T> && !std::is_same_v<T, std::vector<double>>;
-  Key k{name, std::move(help), fixed, kText, {}, {}};
+  constexpr bool kNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+  constexpr bool kText = std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>;
+  Key k{name, std::move(help), fixed, kText, {}, std::is_integral_v<T>, {}, {}};
+  if (kNumber) k.number = range;
   k.read = [=](Config& config, const toml::node& node) {
     if constexpr (std::is_same_v<T, bool>) {
       if (!node.is_boolean()) throw bad_request(name, "must be true or false");
@@ -99,6 +116,8 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
       get(config) = read_number<T>(name, node, range);
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       get(config) = read_numbers(name, node, range);
+    } else if constexpr (std::is_same_v<T, TargetAccuracy>) {
+      get(config) = read_target(name, node);
     } else {
       if (!node.is_string()) throw bad_request(name, "must be a text");
       get(config) = node.value<std::string>().value();
@@ -116,6 +135,8 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
       return fmt::format("{}", value);
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       return print_numbers(value);
+    } else if constexpr (std::is_same_v<T, TargetAccuracy>) {
+      return value.times_chance ? quoted(fmt::format("{}x", value.value)) : print_number(value.value);
     } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
       return quoted(value.string());
     } else {
@@ -148,17 +169,26 @@ const std::vector<Key>& keys() {
       key("round.batch", FIELD(local.batch), "examples a step", true, {1, 4096}),
       key("round.client_lr", FIELD(local.client_lr), "the clients' learning rate", true, {0, 1e6}),
       key("round.shuffle", FIELD(local.shuffle), "false keeps the data's order"),
-      key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad or fedyogi"),
+      key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
       key("server.lr", FIELD(server.lr), "the server's learning rate; 0 is the optimizer's default", true, {0, 1e6}),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
       key("server.beta2", FIELD(server.beta2), "decay of the second moment", true, {0, 0.999999}),
-      key("server.tau", FIELD(server.tau), "adaptivity", true, {1e-12, 1e6}),
+      key("server.tau", FIELD(server.tau), "adaptivity; fedexp: added to its divisor", true, {1e-12, 1e6}),
       key("server.unheld", FIELD(server.unheld), "a weight nobody held: 'freeze' or 'decay'"),
       key("run.rounds", FIELD(run.rounds), "rounds in all", false, kCount),
       key("run.seed", FIELD(run.seed), "names every random choice of the run"),
+      key("run.first_draw", FIELD(run.first_draw), "as many draws of clients, masks and orders are passed over; the candidates of a search differ in it", true, {0, 2e9}),
       key("run.eval_every", FIELD(run.eval_every), "rounds between two tests", false, kCount),
       key("run.eval_samples", FIELD(run.eval_samples), "test with about so many examples; 0 is all of them", false),
       key("run.checkpoint_every", FIELD(run.checkpoint_every), "rounds between two checkpoints", false, kCount),
+      key("tune.parameter", FIELD(tune.parameter), "the setting that 'subfleet tune' searches, in log10", false),
+      key("tune.start", FIELD(tune.start), "the first value tried; 0 is the one that the setting has", false),
+      key("tune.delta", FIELD(tune.delta), "from one of the first candidates to the next, in log10", false, {1e-3, 10}),
+      key("tune.steps", FIELD(tune.steps), "refinements after the first step, each with half the delta", false, {0, 20}),
+      key("tune.outward", FIELD(tune.outward), "most moves past the edge while the best candidate stands there", false, {0, 20}),
+      key("tune.target", FIELD(tune.target), "the training accuracy to reach, or a multiple of chance", false),
+      key("tune.window", FIELD(tune.window), "over how many rounds that accuracy is the mean", false, kCount),
+      key("tune.max_rounds", FIELD(tune.max_rounds), "of a candidate; 0 is run.rounds", false),
   };
   return table;
 }
@@ -169,7 +199,14 @@ constexpr std::string_view kLayers = "code.layers.";
 
 // The family or the kept fraction of one layer; what is not set prints as nothing.
 Key layer_key(const std::string& layer, std::string_view field) {
-  Key k{fmt::format("{}{}.{}", kLayers, layer, field), "of this layer alone", true, field == "family", {}, {}};
+  Key k{fmt::format("{}{}.{}", kLayers, layer, field),
+        "of this layer alone",
+        true,
+        field == "family",
+        field == "keep" ? std::optional(kFraction) : std::nullopt,
+        false,
+        {},
+        {}};
   const auto code_of = [layer](const Config& config) {
     const auto found = config.code.layers.find(layer);
     return found == config.code.layers.end() ? LayerCode{} : found->second;
@@ -277,6 +314,13 @@ void set(Config& config, std::string_view name, std::string_view value) {
   }
   if (k.text && !table.get("value")->is_string()) table.insert_or_assign("value", std::string(value));
   k.read(config, *table.get("value"));
+}
+
+NumericSetting numeric_setting(const Config& config, std::string_view name) {
+  const Key k = find_key(name);
+  const std::string text = k.number && k.fixed ? k.print(config) : "";
+  if (text.empty()) throw bad_request(name, "is no number that decides how a model learns, as server.lr is");
+  return {.value = std::stod(text), .low = k.number->low, .high = k.number->high, .whole = k.whole};
 }
 
 Config parse_config(std::string_view text, std::string_view source) {

@@ -44,6 +44,17 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   EXPECT_EQ(parse_config(text, "test").local.client_lr, 0.1f);
 }
 
+TEST(Config, ATargetIsAnAccuracyOrAMultipleOfChance) {
+  Config config;
+  EXPECT_DOUBLE_EQ(config.tune.target.among(62), 20.0 / 62);
+  for (const char* value : {"0.25", "12.5x", "'7x'"}) {
+    set(config, "tune.target", value);
+    EXPECT_EQ(to_toml(parse_config(to_toml(config), "test")), to_toml(config)) << value;
+  }
+  EXPECT_DOUBLE_EQ(config.tune.target.among(62), 7.0 / 62);
+  EXPECT_DOUBLE_EQ(parse_config("[tune]\ntarget = 0.25", "t").tune.target.among(62), 0.25);
+}
+
 TEST(Config, LayersAndTiersReadBackTheSame) {
   Config config;
   set(config, "code.layers.conv2.keep", "0.75");

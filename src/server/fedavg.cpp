@@ -9,7 +9,8 @@ class FedAvg final : public ServerOptimizer {
  public:
   explicit FedAvg(const OptimizerOptions& options) : lr_(options.lr) {}
 
-  void step(std::span<float> weights, const PartialSum& updates, ThreadPool& pool) override {
+  void step(std::span<float> weights, const PartialSum& updates, std::span<const JobReport>,
+            ThreadPool& pool) override {
     for_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         if (!updates.held(i)) continue;

@@ -10,6 +10,7 @@ namespace subfleet {
 std::unique_ptr<ServerOptimizer> make_fedadagrad(const OptimizerOptions& options, size_t weights);
 std::unique_ptr<ServerOptimizer> make_fedadam(const OptimizerOptions& options, size_t weights);
 std::unique_ptr<ServerOptimizer> make_fedavg(const OptimizerOptions& options, size_t weights);
+std::unique_ptr<ServerOptimizer> make_fedexp(const OptimizerOptions& options, size_t weights);
 std::unique_ptr<ServerOptimizer> make_fedyogi(const OptimizerOptions& options, size_t weights);
 
 }  // namespace subfleet

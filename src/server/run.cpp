@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <string_view>
 #include <unordered_set>
 
 #include "server/message.h"
@@ -52,9 +54,9 @@ bool all_finite(std::span<const float> weights, ThreadPool& pool) {
 
 }  // namespace
 
-std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t count, uint32_t total) {
+std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t draw, uint32_t count, uint32_t total) {
   // Floyd's sampling: every set of `count` is equally likely, in memory that does not grow with `total`.
-  Random random({.seed = seed, .round = round, .purpose = Purpose::kSampleClients});
+  Random random({.seed = seed, .round = draw, .purpose = Purpose::kSampleClients});
   std::unordered_set<uint32_t> taken;
   std::vector<uint32_t> chosen;
   for (uint32_t last = total - count; last < total; ++last) {
@@ -68,6 +70,8 @@ std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t round, uint32_t cou
   random.shuffle(std::span(chosen));
   return chosen;
 }
+
+uint32_t draw_of_round(const Config& config, uint32_t round) { return config.run.first_draw + round; }
 
 void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,
                 uint32_t classes) {
@@ -95,40 +99,65 @@ Run::Run(const Config& config, Fleet& fleet, ThreadPool& pool)
 }
 
 RoundReport Run::step() {
-  const uint32_t number = round_ + 1;
-  const uint64_t seed = config_.run.seed;
-  RoundReport report{.round = number};
+  const Cohort cohort = begin_round();
+  // 3, 4: the clients train; their updates become one partial sum.
+  return end_round(fleet_.train(cohort.weights, cohort.jobs, cohort.how, *cohort.sum));
+}
 
-  // 1, 2: who takes part, and with which part of the model.
-  const std::vector<uint32_t> clients = sample_clients(seed, number, config_.clients, fleet_.clients());
-  const std::vector<SubModel> submodels = draw_submodels(model_, config_.code, seed, number, clients);
-  std::vector<Job> jobs;
+// 1, 2: who takes part, and with which part of the model.
+Cohort Run::begin_round() {
+  const uint64_t seed = config_.run.seed;
+  report_ = {.round = round_ + 1};
+  const uint32_t draw = draw_of_round(config_, report_.round);
+  const std::vector<uint32_t> clients = sample_clients(seed, draw, config_.clients, fleet_.clients());
+  submodels_ = draw_submodels(model_, config_.code, seed, draw, clients);
+  jobs_.clear();
   const JobMessage down{.model = model_.name, .code = config_.code, .local = config_.local, .weights = {}};
   for (size_t row = 0; row < clients.size(); ++row) {
-    jobs.push_back({.client = clients[row],
-                    .submodel = &submodels[row],
-                    .batch_order = {seed, number, clients[row], Purpose::kBatchOrder}});
-    report.bytes_down += encoded_size(down, submodels[row].size());
-    report.bytes_up += encoded_size(UpdateMessage{}, submodels[row].size());
+    jobs_.push_back({.client = clients[row],
+                     .submodel = &submodels_[row],
+                     .batch_order = {seed, draw, clients[row], Purpose::kBatchOrder}});
+    report_.bytes_down += encoded_size(down, submodels_[row].size());
+    report_.bytes_up += encoded_size(UpdateMessage{}, submodels_[row].size());
   }
-
-  // 3, 4: the clients train; their updates become one partial sum.
   sum_.clear();
-  const std::vector<JobReport> reports = fleet_.train(weights_, jobs, config_.local, sum_);
-  summarise(reports, report);
-  if (report.diverged == reports.size()) {
-    throw failure(fmt::format("round {}", number),
-                  "every client's training diverged; lower round.client_lr or server.lr and start again");
-  }
+  LocalTraining how = config_.local;
+  how.squared_norms = optimizer_->wants_squared_norms();
+  return {.weights = weights_, .jobs = jobs_, .how = how, .sum = &sum_};
+}
 
-  // 5: the server steps.
-  optimizer_->step(weights_, sum_, pool_);
-  if (!all_finite(weights_, pool_)) {
-    throw failure(fmt::format("round {}", number),
-                  "the weights are no longer finite; lower server.lr and start again");
+// 5: the server steps.
+RoundReport Run::end_round(std::span<const JobReport> reports) {
+  const auto over = [this](std::string_view why) {
+    return Diverged(failure(fmt::format("round {}", report_.round), why), report_);
+  };
+  summarise(reports, report_);
+  if (report_.diverged == reports.size()) {
+    throw over("every client's training diverged; lower round.client_lr or server.lr and start again");
   }
-  round_ = number;
-  return report;
+  optimizer_->step(weights_, sum_, reports, pool_);
+  if (!all_finite(weights_, pool_)) {
+    throw over("the weights are no longer finite; lower server.lr and start again");
+  }
+  round_ = report_.round;
+  return report_;
+}
+
+std::vector<RoundReport> step_together(std::span<Run* const> runs, Fleet& fleet) {
+  std::vector<Cohort> cohorts;
+  for (Run* run : runs) cohorts.push_back(run->begin_round());
+  const std::vector<std::vector<JobReport>> reports = fleet.train_together(cohorts);
+  std::vector<RoundReport> rounds;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    try {
+      rounds.push_back(runs[i]->end_round(reports[i]));
+    } catch (const Diverged& diverged) {
+      rounds.push_back(diverged.last());
+      rounds.back().train_accuracy_median = rounds.back().train_loss =
+          std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return rounds;
 }
 
 void Run::set_weights(std::span<const float> weights) {

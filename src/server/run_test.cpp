@@ -30,8 +30,10 @@ class TinyFleet final : public Fleet {
   Shape input() const override { return data_.input(); }
   std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
                                const LocalTraining& how, PartialSum& sum) override {
-    return trainer_->train(
-        weights, jobs, [this](uint32_t client, Examples& into) { data_.read(client, into); }, how, sum);
+    return trainer_->train(weights, jobs, read_examples(), how, sum);
+  }
+  std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts) override {
+    return trainer_->train_together(cohorts, read_examples());
   }
   Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override {
     return trainer_->evaluate(model, weights, data_.load(0));
@@ -39,6 +41,10 @@ class TinyFleet final : public Fleet {
   const TinyFederation& data() const { return data_; }
 
  private:
+  ReadExamples read_examples() const {
+    return [this](uint32_t client, Examples& into) { data_.read(client, into); };
+  }
+
   TinyFederation data_;
   std::unique_ptr<Trainer> trainer_;
 };
@@ -75,6 +81,19 @@ std::vector<float> weights_after(const Config& config, uint32_t rounds, size_t t
   return {run.weights().begin(), run.weights().end()};
 }
 
+// Plain SGD through one client's examples, without shuffling.
+void train_in_order(const ModelSpec& model, const Examples& examples, const LocalTraining& how,
+                    std::vector<float>& weights) {
+  const auto network = reference::make_network(model);
+  for (size_t first = 0; first < examples.count(); first += how.batch) {
+    const size_t count = std::min<size_t>(how.batch, examples.count() - first);
+    const Batch batch{
+        .inputs = std::span(examples.inputs).subspan(first * examples.features, count * examples.features),
+        .labels = std::span(examples.labels).subspan(first, count)};
+    network->train_step(weights, batch, how.client_lr);
+  }
+}
+
 TEST(Run, WithoutDropoutARoundIsPlainFedAvg) {
   Config config = tiny_config();
   config.code.family = "none";
@@ -90,14 +109,7 @@ TEST(Run, WithoutDropoutARoundIsPlainFedAvg) {
   for (const uint32_t client : sample_clients(config.run.seed, 1, config.clients, kClients)) {
     const Examples mine = data.load(client);
     std::vector<float> weights = start;
-    const auto network = reference::make_network(model);
-    for (size_t first = 0; first < mine.count(); first += config.local.batch) {
-      const size_t count = std::min<size_t>(config.local.batch, mine.count() - first);
-      const Batch batch{
-          .inputs = std::span(mine.inputs).subspan(first * mine.features, count * mine.features),
-          .labels = std::span(mine.labels).subspan(first, count)};
-      network->train_step(weights, batch, config.local.client_lr);
-    }
+    train_in_order(model, mine, config.local, weights);
     for (size_t i = 0; i < mean.size(); ++i) mean[i] += weights[i] * static_cast<double>(mine.count());
     examples += static_cast<double>(mine.count());
   }
@@ -130,6 +142,103 @@ TEST(Run, TheNumberOfThreadsDoesNotChangeABitWithTiers) {
   }
 }
 
+TEST(Run, RunsSteppedTogetherGetTheBitsOfEachAlone) {
+  std::vector<Config> configs(3, tiny_config());
+  configs[1].server.lr = 0.1;
+  configs[1].run.first_draw = 1000;
+  configs[2].local.client_lr = 0.01f;
+  configs[2].code.family = "random";
+  for (const std::string& device : trainer_names()) {
+    for (const size_t threads : {1, 2, 3}) {
+      ThreadPool pool(threads);
+      TinyFleet fleet(pool, device);
+      std::vector<std::unique_ptr<subfleet::Run>> runs;
+      std::vector<subfleet::Run*> together;
+      for (const Config& config : configs) {
+        runs.push_back(std::make_unique<subfleet::Run>(config, fleet, pool));
+        together.push_back(runs.back().get());
+      }
+      for (uint32_t round = 1; round <= 3; ++round) {
+        for (const RoundReport& report : step_together(together, fleet)) EXPECT_EQ(report.round, round);
+      }
+      for (size_t i = 0; i < configs.size(); ++i) {
+        const std::vector<float> weights(runs[i]->weights().begin(), runs[i]->weights().end());
+        EXPECT_EQ(weights, weights_after(configs[i], 3, 1, device)) << device << ", run " << i;
+      }
+    }
+  }
+}
+
+TEST(Run, OneThatDivergesLeavesTheOthersAlone) {
+  ThreadPool pool(2);
+  TinyFleet fleet(pool);
+  Config wild = tiny_config();
+  wild.local.client_lr = 1e6f;
+  subfleet::Run good(tiny_config(), fleet, pool), bad(wild, fleet, pool);
+  const std::vector<subfleet::Run*> both{&bad, &good};
+  const std::vector<RoundReport> reports = step_together(both, fleet);
+  EXPECT_TRUE(std::isnan(reports[0].train_accuracy_median));
+  EXPECT_TRUE(std::isnan(reports[0].train_loss));
+  EXPECT_GT(reports[0].bytes_up, 0u) << "they were exchanged all the same";
+  EXPECT_EQ(bad.round(), 0u);
+  const std::vector<float> weights(good.weights().begin(), good.weights().end());
+  EXPECT_EQ(weights, weights_after(tiny_config(), 1, 1, "reference"));
+}
+
+TEST(Run, LaterDrawsAreOthersFromTheSameWeights) {
+  ThreadPool pool(1);
+  TinyFleet fleet(pool);
+  Config later = tiny_config();
+  later.run.first_draw = 7;
+  subfleet::Run first(tiny_config(), fleet, pool), second(later, fleet, pool);
+  EXPECT_TRUE(std::ranges::equal(first.weights(), second.weights()));
+  const Cohort a = first.begin_round(), b = second.begin_round();
+  const std::vector<uint32_t> drawn = sample_clients(later.run.seed, 8, later.clients, kClients);
+  for (size_t row = 0; row < drawn.size(); ++row) EXPECT_EQ(b.jobs[row].client, drawn[row]);
+  EXPECT_NE(a.jobs[0].batch_order.round, b.jobs[0].batch_order.round);
+}
+
+TEST(Run, FedExpStepsByTheDisagreementOfTheHolders) {
+  Config config = tiered_config();
+  config.server = {.optimizer = "fedexp", .lr = 1.0, .tau = 1e-9};
+  config.local.shuffle = false;
+  const std::vector<float> start = initial_weights(find_model(config.model), config.run.seed);
+
+  // Plainly: every client's update at full length, with zeros where it held nothing.
+  const ModelSpec model = find_model(config.model);
+  const std::vector<uint32_t> clients = sample_clients(config.run.seed, 1, config.clients, kClients);
+  const std::vector<SubModel> submodels = first_submodels(config);
+  const TinyFederation data(kClients);
+  std::vector<double> sum(start.size(), 0.0), holders(start.size(), 0.0);
+  double squares = 0, examples = 0;
+  for (size_t row = 0; row < clients.size(); ++row) {
+    const Examples mine = data.load(clients[row]);
+    const auto count = static_cast<double>(mine.count());
+    std::vector<float> weights(submodels[row].size());
+    submodels[row].gather(start, weights);
+    train_in_order(submodels[row].spec(), mine, config.local, weights);
+    examples += count;
+    submodels[row].for_each_run([&](size_t full, size_t sub, size_t length) {
+      for (size_t i = 0; i < length; ++i) {
+        const double update = double{weights[sub + i]} - double{start[full + i]};
+        squares += count * update * update;
+        sum[full + i] += count * update;
+        holders[full + i] += count;
+      }
+    });
+  }
+  double of_mean = 0;
+  for (size_t i = 0; i < sum.size(); ++i)
+    of_mean += holders[i] == 0 ? 0 : sum[i] * sum[i] / holders[i] / examples;
+  const double eta = squares / examples / (2 * (of_mean + config.server.tau));
+  ASSERT_GT(eta, 1) << "or it would be fedavg";
+  const std::vector<float> got = weights_after(config, 1, 2, "reference");
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const double mean = holders[i] == 0 ? 0 : sum[i] / holders[i];
+    ASSERT_NEAR(got[i], start[i] + eta * mean, 1e-7) << i;
+  }
+}
+
 TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
   Config config = tiered_config();
   config.server = {.optimizer = "fedavg", .lr = 1.0};
@@ -146,15 +255,7 @@ TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
     const Examples mine = data.load(clients[row]);
     std::vector<float> weights(submodels[row].size());
     submodels[row].gather(start, weights);
-    const auto network = reference::make_network(submodels[row].spec());
-    for (size_t first = 0; first < mine.count(); first += config.local.batch) {
-      const size_t count = std::min<size_t>(config.local.batch, mine.count() - first);
-      network->train_step(
-          weights,
-          {.inputs = std::span(mine.inputs).subspan(first * mine.features, count * mine.features),
-           .labels = std::span(mine.labels).subspan(first, count)},
-          config.local.client_lr);
-    }
+    train_in_order(submodels[row].spec(), mine, config.local, weights);
     submodels[row].for_each_run([&](size_t full, size_t sub, size_t count) {
       for (size_t i = 0; i < count; ++i) {
         sum[full + i] += double{weights[sub + i]} * static_cast<double>(mine.count());

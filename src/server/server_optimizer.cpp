@@ -14,11 +14,12 @@ struct Entry {
   std::unique_ptr<ServerOptimizer> (*make)(const OptimizerOptions&, size_t weights);
 };
 
-constexpr std::array<Entry, 4> kOptimizers{{
+constexpr std::array<Entry, 5> kOptimizers{{
     {"fedavg", 1.0, make_fedavg},
     {"fedadam", 0.01, make_fedadam},
     {"fedadagrad", 0.01, make_fedadagrad},
     {"fedyogi", 0.01, make_fedyogi},
+    {"fedexp", 1.0, make_fedexp},
 }};
 
 const Entry& find(std::string_view name) {

@@ -32,7 +32,7 @@ std::vector<std::vector<float>> weights_after_each_round(const OptimizerOptions&
   std::vector<std::vector<float>> after;
   for (const std::optional<float> update :
        {std::optional(1.0f), std::optional(-0.5f), std::optional<float>(), std::optional(0.25f)}) {
-    optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), pool);
+    optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), {}, pool);
     after.push_back(weights);
   }
   return after;
@@ -82,9 +82,34 @@ TEST(ServerOptimizer, YogiShrinksItsSecondMomentBySmallSteps) {
   const auto yogi = make_server_optimizer(options("fedyogi"), parameter_count(kTwoUnits));
   std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
   yogi->moments()[1].values[0] = 1.0f;
-  yogi->step(weights, round_of({0}, 1.0f), pool);
+  yogi->step(weights, round_of({0}, 1.0f), {}, pool);
   // m = .1, so v = 1 - .01 * .01.
   EXPECT_FLOAT_EQ(yogi->moments()[1].values[0], 0.9999f);
+}
+
+// Two clients, of 1 and 3 examples: one moves unit 0 (weight and bias) by 1, the other both units by -0.5.
+// Squared norms 2 and 1, in the mean 1.25. Means: unit 0 (1 - 1.5) / 4 = -0.125, held by all; unit 1 -0.5,
+// held by 3/4. |mean|^2 = 2 * 0.015625 + 2 * 0.75 * 0.25 = 0.40625, and eta = 1.25 / (2 * 0.50625).
+TEST(ServerOptimizer, FedExpByHand) {
+  ThreadPool pool(2);
+  PartialSum sum(parameter_count(kTwoUnits));
+  const std::vector<std::vector<uint32_t>> first{{0}}, both{{0, 1}};
+  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(4, 0.0f), std::vector(2, 1.0f), 1));
+  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, 0.0f), std::vector(4, -0.5f), 3));
+  const std::vector<JobReport> reports{{.examples = 1, .squared_norm = 2},
+                                       {.examples = 3, .squared_norm = 1},
+                                       {.examples = 9, .diverged = true}};
+  const auto step = [&](double lr, double tau) {
+    std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
+    make_server_optimizer({.optimizer = "fedexp", .lr = lr, .tau = tau}, weights.size())
+        ->step(weights, sum, reports, pool);
+    return weights;
+  };
+  const double eta = 1.25 / (2 * 0.50625);
+  for (const size_t i : {0, 2}) EXPECT_NEAR(step(1, 0.1)[i], -0.125 * eta, 1e-6);
+  for (const size_t i : {1, 3}) EXPECT_NEAR(step(1, 0.1)[i], -0.5 * eta, 1e-6);
+  EXPECT_NEAR(step(0.1, 0.1)[1], -0.05 * eta, 1e-6);
+  EXPECT_NEAR(step(1, 100)[1], -0.5, 1e-6) << "never less than fedavg";
 }
 
 TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
@@ -92,11 +117,11 @@ TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
   for (const std::string& name : server_optimizer_names()) {
     const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
     std::vector<float> weights{1.25f, -3.5f, 0.125f, 7.0f};
-    optimizer->step(weights, round_of({0, 1}, 0.5f), pool);
+    optimizer->step(weights, round_of({0, 1}, 0.5f), {}, pool);
     const std::vector<float> before = weights;
     std::vector<float> moments_before;
     for (const auto& moment : optimizer->moments()) moments_before.push_back(moment.values[0]);
-    optimizer->step(weights, round_of({1}, 0.5f), pool);
+    optimizer->step(weights, round_of({1}, 0.5f), {}, pool);
     EXPECT_EQ(weights[0], before[0]) << name;
     EXPECT_EQ(weights[2], before[2]) << name;
     EXPECT_NE(weights[1], before[1]) << name;
@@ -112,7 +137,7 @@ TEST(ServerOptimizer, AZeroUpdateFromTheStartChangesNoBit) {
     const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
     std::vector<float> weights{0.1f, -0.2f, 1e-30f, 3.0f};
     const std::vector<float> before = weights;
-    optimizer->step(weights, round_of({0, 1}, 0.0f), pool);
+    optimizer->step(weights, round_of({0, 1}, 0.0f), {}, pool);
     EXPECT_EQ(weights, before) << name;
   }
 }

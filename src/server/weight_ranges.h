@@ -7,12 +7,16 @@
 
 namespace subfleet {
 
+constexpr size_t kWeightRange = size_t{1} << 18;
+
+// How many pieces so many weights make.
+constexpr size_t weight_range_count(size_t weights) { return (weights + kWeightRange - 1) / kWeightRange; }
+
 // Calls body(begin, end) over all weights, in pieces that the pool shares out.
 template <typename Body>
 void for_weight_ranges(size_t weights, ThreadPool& pool, Body&& body) {
-  constexpr size_t kPiece = size_t{1} << 18;
-  pool.parallel_for((weights + kPiece - 1) / kPiece, [&](size_t piece, size_t) {
-    body(piece * kPiece, std::min(weights, (piece + 1) * kPiece));
+  pool.parallel_for(weight_range_count(weights), [&](size_t piece, size_t) {
+    body(piece * kWeightRange, std::min(weights, (piece + 1) * kWeightRange));
   });
 }
 

@@ -1,5 +1,6 @@
 // Once the cpu trainer has seen a round, the next ones take no memory for tensors, examples or sums: what is
-// asked for is small, such as oneDNN's lists of arguments. A program of its own, because it replaces operator new.
+// asked for is small, such as oneDNN's lists of arguments. A program of its own, because it replaces operator
+// new.
 
 #include <gtest/gtest.h>
 

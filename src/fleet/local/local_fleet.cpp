@@ -7,8 +7,15 @@ LocalFleet::LocalFleet(SplitFederation data, std::unique_ptr<Trainer> trainer, u
 
 std::vector<JobReport> LocalFleet::train(std::span<const float> weights, std::span<const Job> jobs,
                                          const LocalTraining& how, PartialSum& sum) {
-  return trainer_->train(
-      weights, jobs, [this](uint32_t client, Examples& into) { data_.read_train(client, into); }, how, sum);
+  return trainer_->train(weights, jobs, read_examples(), how, sum);
+}
+
+std::vector<std::vector<JobReport>> LocalFleet::train_together(std::span<const Cohort> cohorts) {
+  return trainer_->train_together(cohorts, read_examples());
+}
+
+ReadExamples LocalFleet::read_examples() const {
+  return [this](uint32_t client, Examples& into) { data_.read_train(client, into); };
 }
 
 Evaluation LocalFleet::evaluate(const ModelSpec& model, std::span<const float> weights) {

@@ -13,11 +13,12 @@ namespace subfleet::cpu {
 namespace {
 
 // Rows of X and of W that the forward pass takes together: their products fill the registers.
-constexpr size_t kForwardBatch = 5;
-constexpr size_t kForwardRows = 4;
+inline constexpr size_t kForwardBatch = 5;
+inline constexpr size_t kForwardRows = 4;
 
-constexpr size_t kBatchTile = 10;     // rows of X that the backward pass takes together: the paper's batch
-constexpr size_t kPrefetchRows = 12;  // of W, ahead of the backward pass
+inline constexpr size_t kBatchTile =
+    10;  // rows of X that the backward pass takes together: the paper's batch
+inline constexpr size_t kPrefetchRows = 12;  // of W, ahead of the backward pass
 
 constexpr size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -128,7 +129,7 @@ void backward_stripe(const Stripe& s) {
 template <typename V, typename Lane, size_t Batch, Pass kPass>
 void backward_tile(const DenseBackward& job, size_t first) {
   constexpr size_t kWide = 2;
-  const auto [batch, in, out] = job.size;
+  const size_t in = job.size.in, out = job.size.out;
   float* dy = job.scratch;  // transposed, so that a row of W finds its slopes side by side
   for (size_t n = 0; n < Batch; ++n) {
     for (size_t o = 0; o < out; ++o) dy[o * Batch + n] = job.dy[(first + n) * out + o];

@@ -10,8 +10,8 @@
 namespace subfleet::cpu {
 namespace {
 
-constexpr size_t kTile = 8, kPoints = kTile * kTile, kTaps = 5, kMade = 4, kPad = 2;
-constexpr size_t kProductRows = 6;  // of the left matrix, times a few vectors, fill the registers
+inline constexpr size_t kTile = 8, kPoints = kTile * kTile, kTaps = 5, kMade = 4, kPad = 2;
+inline constexpr size_t kProductRows = 6;  // of the left matrix, times a few vectors, fill the registers
 
 template <typename V>
 V operator+(V a, V b) {

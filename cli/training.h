@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "config_options.h"
+#include "report/run_writer.h"
+#include "subfleet/local_fleet.h"
+#include "subfleet/run.h"
+#include "subfleet/thread_pool.h"
+
+// What the commands that train share.
+namespace subfleet::cli {
+
+struct TrainingOptions {
+  ConfigOptions config;
+  std::string out, resume, init;
+  std::string device = "cpu";
+  size_t threads = 0;
+  bool quiet = false;
+  bool show_settings = false;
+
+  // `what` is resumed and has the folder: "run" or "search".
+  void add_to(CLI::App& command, const std::string& what, const std::string& default_folder);
+};
+
+// The list of every setting with its default, for --settings.
+void print_settings();
+
+// A line for the user, unless --quiet.
+void say(const TrainingOptions& options, const std::string& line);
+
+// Throws Error if --resume comes with what it takes from the folder.
+void check_resume(const TrainingOptions& options);
+
+// The configuration of what is resumed: the saved one, with what may change. Throws Error where something
+// else would.
+Config resumed_config(const TrainingOptions& options, const Config& saved);
+
+// "runs/DATE-KIND"
+std::string default_folder(const std::string& kind);
+
+LocalFleet make_fleet(const Config& config, const TrainingOptions& options, ThreadPool& pool);
+
+// Trains to the last round, or until Ctrl-C, and says how far it is and how it ended. `bytes` were exchanged
+// before.
+void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes);
+
+// "emnist-cnn by gold (fedadam): 548 clients, 35 a round": what is trained, and with what.
+std::string describe(const Config& config, const Fleet& fleet);
+std::string describe(const TrainingOptions& options, const ThreadPool& pool);
+
+}  // namespace subfleet::cli

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "commands.h"
+#include "interrupt.h"
+#include "report/candidate_runs.h"
+#include "report/progress.h"
+#include "report/search_folder.h"
+#include "report/search_report.h"
+#include "report/terminal.h"
+#include "report/text.h"
+#include "report/text_chart.h"
+#include "subfleet/error.h"
+#include "subfleet/rate_search.h"
+#include "subfleet/safetensors.h"
+#include "training.h"
+
+namespace subfleet::cli {
+namespace {
+
+struct TuneCommand {
+  TrainingOptions training;
+  bool train = false;
+};
+
+// A search that has begun looks for one thing in one way.
+Config resumed_search(const TrainingOptions& options, const Config& saved) {
+  Config config = resumed_config(options, saved);
+  std::map<std::string, std::string> before;
+  for (const Setting& s : settings(saved)) before.emplace(s.name, s.value);
+  for (const Setting& s : settings(config)) {
+    if (s.name.starts_with("tune.") && before.at(s.name) != s.value)
+      throw bad_request(s.name, "cannot change in a search that has begun; start a new one with --out");
+  }
+  return config;
+}
+
+// Shows a search step by step: what is tried, how far it is, who stops and why.
+class SearchProgress {
+ public:
+  SearchProgress(const RateSearch& search, std::string parameter, bool quiet)
+      : search_(search), parameter_(std::move(parameter)), mode_(Progress::detect(stdout, quiet)) {
+    begin_step();
+  }
+
+  // After every round; `before` were the candidates that took part in it.
+  void update(const std::vector<size_t>& before, double seconds) {
+    if (mode_ == Progress::Mode::kQuiet) return;
+    double accuracy = 0;
+    uint64_t bytes = 0;
+    for (const Candidate& candidate : search_.candidates()) bytes += candidate.bytes();
+    for (const size_t index : before) accuracy = std::max(accuracy, search_.candidates()[index].accuracy);
+    const uint32_t round = search_.candidates()[before.front()].round_count();
+    bar_->update({.round = round,
+                  .test_accuracy = {},
+                  .train_accuracy_median = accuracy,
+                  .bytes_total = bytes,
+                  .seconds = seconds});
+    for (const size_t index : before) {
+      const Candidate& candidate = search_.candidates()[index];
+      if (candidate.fate == Fate::kRunning) continue;
+      bar_->note(fmt::format("  {} = {}: {} after round {}, at {}", parameter_, candidate.value,
+                             fate_name(candidate.fate), round, human_percent(candidate.accuracy)));
+    }
+    if (search_.steps().size() > step_) begin_step();
+  }
+
+ private:
+  void begin_step() {
+    bar_.reset();
+    if (mode_ != Progress::Mode::kQuiet) {
+      std::string values;
+      for (const Candidate& candidate : search_.candidates()) {
+        if (candidate.step + 1 == search_.steps().size())
+          values += fmt::format("{}{}", values.empty() ? "" : ", ", candidate.value);
+      }
+      fmt::print("step {}: {} = {}, {} rounds at most\n", search_.steps().size() - 1, parameter_, values,
+                 search_.round_limit());
+      std::fflush(stdout);
+    }
+    bar_.emplace(stdout, mode_,
+                 Progress::Settings{.rounds = search_.round_limit(),
+                                    .start_round = 0,
+                                    .unicode = look_at_terminal(stdout).unicode,
+                                    .fewest_lines = 3,
+                                    .width = {}});
+    step_ = search_.steps().size();
+  }
+
+  const RateSearch& search_;
+  std::string parameter_;
+  Progress::Mode mode_;
+  std::optional<Progress> bar_;
+  size_t step_ = 0;
+};
+
+// Rounds until the search is over, or until Ctrl-C.
+void run_search(RateSearch& search, CandidateRuns& runs, SearchProgress& progress) {
+  const InterruptWatch watch;
+  while (!search.running().empty()) {
+    if (watch.interrupted()) return runs.checkpoint();
+    const auto began = std::chrono::steady_clock::now();
+    const std::vector<size_t> running = search.running();
+    search.record(runs.next_round(search));
+    runs.settle(search);
+    progress.update(running, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
+}
+
+std::string picture_of(const RateSearch& search, const std::string& parameter) {
+  const Terminal terminal = look_at_terminal(stdout);
+  return text_chart(rounds_over_values(search, parameter),
+                    {.unicode = terminal.unicode,
+                     .colour = terminal.colour,
+                     .width = std::clamp<size_t>(terminal.width, 40, 70)});
+}
+
+// Goes on with the run that the search has left in its folder.
+void train_winner(const TrainingOptions& options, const std::filesystem::path& folder, const Config& config,
+                  LocalFleet& fleet, ThreadPool& pool) {
+  RunWriter writer = RunWriter::reopen(folder);
+  Run run(config, fleet, pool);
+  const uint64_t bytes = writer.restore(config, run);
+  say(options, fmt::format("{}, {} rounds, of which {} are done", describe(config, fleet), config.run.rounds,
+                           run.round()));
+  train_on(options, run, writer, bytes);
+}
+
+SearchFolder begin_folder(const TrainingOptions& options, const Config& config) {
+  std::optional<std::filesystem::path> initial;
+  if (!options.init.empty()) {
+    initial = options.init;
+    weights_from(load_safetensors(*initial), find_model(config.model),
+                 options.init);  // throws if it is wrong
+  }
+  const std::string kind = fmt::format("tune-{}-{}", config.code.family, config.server.optimizer);
+  return SearchFolder::begin(options.out.empty() ? default_folder(kind) : options.out, config, initial);
+}
+
+void tune(const TuneCommand& command) {
+  const TrainingOptions& options = command.training;
+  if (options.show_settings) return print_settings();
+  check_resume(options);
+  ThreadPool pool(options.threads);
+  std::optional<SearchFolder> folder;
+  if (!options.resume.empty()) folder.emplace(SearchFolder::reopen(options.resume));
+  Config config = folder ? resumed_search(options, folder->config()) : options.config.config();
+  LocalFleet fleet = make_fleet(config, options, pool);
+  check_fits(config, find_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
+  RateSearch search(make_search_plan(config, fleet.classes()));
+  resolve_tune(config);
+  if (folder) {
+    folder->save(config);
+  } else {
+    folder.emplace(begin_folder(options, config));
+  }
+  const std::filesystem::path path = folder->path();
+  const std::string& parameter = config.tune.parameter;
+  const std::string go_on = fmt::format("subfleet tune --resume {}", path.string());
+
+  say(options, fmt::format("{}, {}\nsearching {} for a training accuracy of {} over {} rounds",
+                           describe(config, fleet), describe(options, pool), parameter,
+                           human_percent(search.plan().target), search.plan().window));
+  {
+    CandidateRuns runs(config, *folder, fleet, pool);
+    SearchProgress progress(search, parameter, options.quiet);
+    run_search(search, runs, progress);
+  }
+  folder->save(search, config);
+  if (search.outcome() == RateSearch::Outcome::kSearching) {
+    return say(options, fmt::format("stopped in step {}; go on with: {}", search.steps().size() - 1, go_on));
+  }
+  say(options, fmt::format("\n{}\n{}\n{}", candidate_table(search, parameter), picture_of(search, parameter),
+                           explain_cost(search)));
+  const std::string what_came_of_it = explain_outcome(search, parameter);
+  if (search.outcome() != RateSearch::Outcome::kFound) throw failure(path.string(), what_came_of_it);
+  say(options, what_came_of_it);
+  if (!command.train) {
+    return say(options, fmt::format("everything is in {}; train with it: {} --train", path.string(), go_on));
+  }
+  folder->promote(search);
+  folder.reset();  // whose lock the run takes over
+  train_winner(options, path, candidate_config(config, search, *search.best()), fleet, pool);
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& program) {
+  auto options = std::make_shared<TuneCommand>();
+  CLI::App* command =
+      program.add_subcommand("tune", "Search for the best server learning rate, or another number");
+  options->training.add_to(*command, "search", "runs/DATE-tune-FAMILY-OPTIMIZER");
+  command->add_flag("--train", options->train, "then go on with the best candidate's run to run.rounds");
+  command->footer(
+      "The settings tune.* say what is searched, from where, and which accuracy is to be reached.");
+  command->callback([options] { tune(*options); });
+}
+
+}  // namespace subfleet::cli

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "subfleet/config.h"
+
+namespace subfleet {
+
+// What a search looks for, and where. The fields are those of TuneOptions, resolved.
+struct SearchPlan {
+  double start = 0.01;
+  double delta = 1;
+  uint32_t steps = 3;
+  uint32_t outward = 4;
+  double target = 0;  // an accuracy
+  uint32_t window = 5;
+  uint32_t max_rounds = 500;
+  double guess_loss = 0;     // the loss of guessing among the classes: their logarithm
+  double low = 0, high = 0;  // what the setting can be
+  bool whole = false;        // only without fractions
+};
+
+// The plan of config.tune, for data of so many classes. Throws Error if it cannot be followed.
+SearchPlan make_search_plan(const Config& config, uint32_t classes);
+
+// Gives tune.start and tune.max_rounds their values where they are 0, so that they stay what they are.
+void resolve_tune(Config& config);
+
+// How a candidate's round went.
+struct CandidateRound {
+  double accuracy = 0;  // of the median client, as it trained; not finite: the candidate diverged
+  double loss = 0;
+  uint64_t bytes = 0;  // exchanged, both ways
+};
+
+enum class Fate {
+  kRunning,
+  kReached,    // the target
+  kOvertaken,  // it took as many rounds as another needed to reach the target
+  kTooSlow,    // it took max_rounds, and no other had reached the target either
+  kHopeless,   // its clients lose more than twice what guessing does, over a whole window
+  kDiverged,   // its weights are no numbers any more, or those of all its clients
+};
+std::string_view fate_name(Fate fate);  // "reached the target"
+
+// One value that is tried.
+struct Candidate {
+  double value = 0;
+  double offset = 0;  // from the start, in log10
+  size_t step = 0;    // in which it was tried
+  Fate fate = Fate::kRunning;
+  std::vector<CandidateRound> rounds = {};
+  double accuracy = 0;  // mean over the last rounds of the window; the target is to be reached by this
+
+  uint32_t round_count() const { return static_cast<uint32_t>(rounds.size()); }
+  uint64_t bytes() const;
+  bool lost() const { return fate == Fate::kHopeless || fate == Fate::kDiverged; }
+};
+
+// Candidates that run side by side.
+struct SearchStep {
+  enum class Kind { kFirst, kOutward, kRefine };
+  Kind kind = Kind::kFirst;
+  uint32_t candidates = 0;
+  uint32_t rounds = 0;  // r*_i: the fewest rounds to the target known at its end; max_rounds if none is
+};
+
+// What a search costs beyond the winner's own run, which goes on from where it is.
+struct SearchCost {
+  uint64_t rounds = 0, bytes = 0;  // counted
+  uint64_t formula = 0;            // the paper's: the sum of candidates * r*_i over the steps, less r*
+  uint64_t spared = 0;             // rounds of candidates that were stopped as lost: formula - rounds
+};
+
+// Verardo et al., Algorithm 1, without the training: three candidates around the start, then two around the
+// best with delta halved, `steps` times; whoever runs the candidates asks running() who wants a round, and
+// tells with record() how it went. What it finds depends on the plan and on those rounds alone, so a search
+// that was broken off is taken up by telling it again. docs/rate-search.md has the rules and the reasons.
+class RateSearch {
+ public:
+  enum class Outcome {
+    kSearching,
+    kFound,
+    kNotReached,  // nobody reached the target; best() came closest
+    kAllLost,     // every candidate diverged or is hopeless; there is no best()
+  };
+
+  explicit RateSearch(const SearchPlan& plan);
+
+  const SearchPlan& plan() const { return plan_; }
+  const std::vector<Candidate>& candidates() const { return candidates_; }
+  const std::vector<SearchStep>& steps() const { return steps_; }
+
+  // The candidates of this step that take part in the next round; none once the search is over.
+  std::vector<size_t> running() const;
+  // One round of each of running(), in that order.
+  void record(std::span<const CandidateRound> rounds);
+
+  Outcome outcome() const { return outcome_; }
+  // The best candidate of the steps that are done: the fewest rounds to the target, then the higher accuracy,
+  // then the one tried first. Of those who have not reached it, the most accurate.
+  std::optional<size_t> best() const { return best_; }
+  // No candidate runs for longer than this.
+  uint32_t round_limit() const { return limit_; }
+  SearchCost cost() const;
+
+ private:
+  bool begin_step(SearchStep::Kind kind, std::span<const double> offsets);
+  bool move_outward();
+  bool refine();
+  void end_step();
+  void judge(Candidate& candidate) const;
+
+  SearchPlan plan_;
+  double delta_;
+  uint32_t limit_;
+  uint32_t refinements_ = 0, moves_outward_ = 0;
+  std::vector<Candidate> candidates_;
+  std::vector<SearchStep> steps_;
+  std::optional<size_t> best_;
+  Outcome outcome_ = Outcome::kSearching;
+};
+
+}  // namespace subfleet

@@ -1,0 +1,110 @@
+#include "report/candidate_runs.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+// From the first draw of one candidate to that of the next: more rounds than any of them takes.
+constexpr uint32_t kDrawsApart = 1'000'000;
+
+CandidateRound told(const RoundRecord& record) {
+  return {.accuracy = record.train_accuracy_median,
+          .loss = record.train_loss,
+          .bytes = record.bytes_down + record.bytes_up};
+}
+
+}  // namespace
+
+Config candidate_config(const Config& config, const RateSearch& search, size_t index) {
+  Config own = config;
+  set(own, config.tune.parameter, fmt::format("{}", search.candidates()[index].value));
+  own.run.first_draw += static_cast<uint32_t>(index) * kDrawsApart;
+  validate(own);
+  return own;
+}
+
+CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet, ThreadPool& pool)
+    : config_(config), folder_(folder), fleet_(fleet), pool_(pool) {}
+
+CandidateRuns::Entry CandidateRuns::open(const RateSearch& search, size_t index) const {
+  const std::filesystem::path folder = folder_.candidate(search.candidates()[index].value);
+  Entry entry;
+  if (RunWriter::has_begun(folder)) entry.writer.emplace(RunWriter::reopen(folder));
+  if (entry.writer && !RunWriter::can_go_on(folder)) {  // it was given up, or moved
+    entry.log = entry.writer->log();
+    return entry;
+  }
+  const Config config = candidate_config(config_, search, index);
+  entry.run = std::make_unique<Run>(config, fleet_, pool_);
+  if (entry.writer) {
+    entry.writer->restore(config, *entry.run);
+    entry.log = entry.writer->log();
+  } else {
+    if (const auto weights = folder_.initial_weights(entry.run->model())) entry.run->set_weights(*weights);
+    entry.writer.emplace(RunWriter::begin(folder, config, *entry.run));
+  }
+  return entry;
+}
+
+std::vector<CandidateRound> CandidateRuns::next_round(const RateSearch& search) {
+  const std::vector<size_t> running = search.running();
+  std::vector<Entry*> behind;
+  for (const size_t index : running) {
+    if (!entries_.contains(index)) entries_.emplace(index, open(search, index));
+    Entry& entry = entries_.at(index);
+    if (entry.log.size() > search.candidates()[index].rounds.size()) continue;
+    if (!entry.run) {
+      throw bad_request(folder_.candidate(search.candidates()[index].value).string(),
+                        "its checkpoint or a part of its log is gone; start the search again");
+    }
+    behind.push_back(&entry);
+  }
+  if (!behind.empty()) train(behind);
+  std::vector<CandidateRound> rounds;
+  for (const size_t index : running) {
+    rounds.push_back(told(entries_.at(index).log[search.candidates()[index].rounds.size()]));
+  }
+  return rounds;
+}
+
+void CandidateRuns::train(const std::vector<Entry*>& entries) {
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<Run*> runs;
+  for (const Entry* entry : entries) runs.push_back(entry->run.get());
+  const std::vector<RoundReport> reports = step_together(runs, fleet_);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Entry& entry = *entries[i];
+    entry.log.push_back(
+        measure_round(*entry.run, reports[i], seconds.count() / static_cast<double>(entries.size())));
+    entry.writer->append(entry.log.back());
+  }
+}
+
+void CandidateRuns::settle(const RateSearch& search) {
+  for (auto& [index, entry] : entries_) {
+    const Candidate& candidate = search.candidates()[index];
+    const bool running = candidate.fate == Fate::kRunning, best = index == search.best();
+    const bool in_step = entry.run && entry.run->round() == candidate.round_count();
+    const bool its_turn = candidate.round_count() % config_.run.checkpoint_every == 0;
+    if (in_step && (running ? its_turn : best)) entry.writer->checkpoint(*entry.run);
+    if (running) continue;
+    entry.run.reset();
+    entry.writer.reset();
+    if (!best) RunWriter::give_up(folder_.candidate(candidate.value));
+  }
+}
+
+void CandidateRuns::checkpoint() {
+  for (auto& [index, entry] : entries_) {
+    if (entry.run) entry.writer->checkpoint(*entry.run);
+  }
+}
+
+}  // namespace subfleet

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "report/round_log.h"
+#include "report/run_writer.h"
+#include "report/search_folder.h"
+#include "subfleet/rate_search.h"
+#include "subfleet/run.h"
+
+namespace subfleet {
+
+// The runs of a search's candidates, each in a folder of its own. A round of all that are running is trained
+// together; a round that a folder's log knows, from before the search was broken off, is not trained again.
+// At any time only those that are running are in memory, and only those and the best have a checkpoint.
+class CandidateRuns {
+ public:
+  // Everything outlives this object.
+  CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet, ThreadPool& pool);
+
+  // One more round of each of search.running(), for search.record().
+  std::vector<CandidateRound> next_round(const RateSearch& search);
+
+  // After record(): saves those that go on where their turn has come (run.checkpoint_every) and the best, and
+  // gives the others up.
+  void settle(const RateSearch& search);
+
+  // A checkpoint of every candidate that is running.
+  void checkpoint();
+
+ private:
+  struct Entry {
+    std::vector<RoundRecord> log;
+    std::unique_ptr<Run> run;  // none: it is not to be trained any more
+    std::optional<RunWriter> writer;
+  };
+  Entry open(const RateSearch& search, size_t index) const;
+  void train(const std::vector<Entry*>& entries);
+
+  const Config& config_;
+  const SearchFolder& folder_;
+  Fleet& fleet_;
+  ThreadPool& pool_;
+  std::map<size_t, Entry> entries_;  // by the candidate's index
+};
+
+// The configuration of a search's candidate: the search's own with the value that is tried, and with draws of
+// clients, masks and orders of its own. Throws Error if they do not go together.
+Config candidate_config(const Config& config, const RateSearch& search, size_t index);
+
+}  // namespace subfleet

@@ -1,0 +1,45 @@
+#include "report/own_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+
+void check_empty(const std::filesystem::path& folder,
+                 const std::function<bool(const std::filesystem::directory_entry&)>& may_stay) {
+  if (!std::filesystem::exists(folder)) return;
+  if (!std::filesystem::is_directory(folder)) throw failure(folder.string(), "is a file, not a folder");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kLockFile || may_stay(entry)) continue;
+    throw bad_request(folder.string(),
+                      fmt::format("is not empty: it holds '{}'; choose another folder", name));
+  }
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kLockFile;
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw cannot_write(path, errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(descriptor_);
+    throw bad_request(folder.string(), "another process is at work in this folder");
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+}  // namespace subfleet
