@@ -3,16 +3,19 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "checks.h"
 #include "interrupt.h"
+#include "report/page.h"
 #include "report/progress.h"
-#include "report/run_folder.h"
 #include "report/terminal.h"
-#include "report/text.h"
+#include "store/run_folder.h"
 #include "subfleet/error.h"
 
 namespace subfleet::cli {
@@ -148,6 +151,8 @@ void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint6
                      .width = {}});
   const bool complete = train_rounds(run, writer, progress, bytes);
   progress.finish();
+  const std::array runs{load_run(writer.folder())};
+  write_file(writer.folder() / RunWriter::kPage, report_page(runs));
   if (!options.quiet) print_result(writer, complete, run.round());
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "config_options.h"
-#include "report/run_writer.h"
+#include "store/run_writer.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
 #include "subfleet/thread_pool.h"

@@ -9,15 +9,18 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "commands.h"
 #include "interrupt.h"
-#include "report/candidate_runs.h"
+#include "report/chart.h"
 #include "report/progress.h"
-#include "report/search_folder.h"
-#include "report/search_report.h"
+#include "report/search_chart.h"
 #include "report/terminal.h"
-#include "report/text.h"
 #include "report/text_chart.h"
+#include "search/candidate_runs.h"
+#include "search/search_folder.h"
+#include "search/search_report.h"
 #include "subfleet/error.h"
 #include "subfleet/rate_search.h"
 #include "subfleet/safetensors.h"
@@ -175,6 +178,7 @@ void tune(const TuneCommand& command) {
     run_search(search, runs, progress);
   }
   folder->save(search, config);
+  write_file(path / SearchFolder::kPicture, svg_file(rounds_over_values(search, parameter)));
   if (search.outcome() == RateSearch::Outcome::kSearching) {
     return say(options, fmt::format("stopped in step {}; go on with: {}", search.steps().size() - 1, go_on));
   }

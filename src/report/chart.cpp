@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "report/text.h"
+#include "base/text.h"
 
 namespace subfleet {
 namespace {

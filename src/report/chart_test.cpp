@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "report/markup_check.h"
-#include "report/text.h"
+#include "base/text.h"
 #include "report/text_chart.h"
 
 namespace subfleet {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/text.h"
+#include "base/text.h"
 
 namespace subfleet {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "report/chart.h"
-#include "report/run_folder.h"
+#include "store/run_folder.h"
 #include "report/table.h"
 
 namespace subfleet {

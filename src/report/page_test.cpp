@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/markup_check.h"
-#include "report/text.h"
+#include "base/text.h"
 
 namespace subfleet {
 namespace {

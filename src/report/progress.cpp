@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "report/terminal.h"
-#include "report/text.h"
+#include "base/text.h"
 
 namespace subfleet {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "report/text.h"
+#include "base/text.h"
 
 namespace subfleet {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/text.h"
+#include "base/text.h"
 
 namespace subfleet {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/run_folder.h"
+#include "store/run_folder.h"
 
 namespace subfleet {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "nn/reference/network.h"
-#include "server/checkpoint.h"
+#include "store/checkpoint.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"

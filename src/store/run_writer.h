@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "report/own_folder.h"
-#include "report/round_log.h"
+#include "store/folder_lock.h"
+#include "store/round_log.h"
 #include "subfleet/run.h"
 
 namespace subfleet {
@@ -15,6 +15,8 @@ namespace subfleet {
 // to one run. However the process ends, the folder can be resumed from its last checkpoint.
 class RunWriter {
  public:
+  static constexpr auto kPage = "report.html";  // made by whoever shows the run
+
   // Begins a run in a new or empty folder; throws Error if it holds one already.
   static RunWriter begin(const std::filesystem::path& folder, const Config& config, const Run& run);
 
@@ -48,7 +50,7 @@ class RunWriter {
   void append(const RoundRecord& record);
   void checkpoint(const Run& run);
 
-  // model.safetensors, report.html and a last checkpoint.
+  // model.safetensors and a last checkpoint.
   void finish(const Run& run);
 
  private:

@@ -1,4 +1,4 @@
-#include "report/candidate_runs.h"
+#include "search/candidate_runs.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "report/own_folder.h"
+#include "store/folder_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "report/round_log.h"
+#include "store/round_log.h"
 
 #include <fmt/format.h>
 

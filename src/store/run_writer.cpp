@@ -1,4 +1,4 @@
-#include "report/run_writer.h"
+#include "store/run_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "report/page.h"
-#include "report/run_folder.h"
-#include "server/checkpoint.h"
+#include "store/checkpoint.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 
@@ -25,8 +23,7 @@ constexpr auto kConfig = "config.toml";
 constexpr auto kLog = "rounds.jsonl";
 constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
-constexpr auto kReport = "report.html";
-constexpr std::array<std::string_view, 5> kFiles{kConfig, kLog, kCheckpoint, kModel, kReport};
+constexpr std::array<std::string_view, 5> kFiles{kConfig, kLog, kCheckpoint, kModel, RunWriter::kPage};
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -155,8 +152,6 @@ void RunWriter::finish(const Run& run) {
                                               {"round", std::to_string(run.round())}};
   if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;
   save_safetensors(file(kModel), named_weights(run.model(), run.weights()), metadata);
-  const std::array runs{load_run(folder_)};
-  write_file(file(kReport), report_page(runs));
 }
 
 RoundRecord measure_round(Run& run, const RoundReport& report, double seconds) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/round_log.h"
+#include "store/round_log.h"
 
 namespace subfleet {
 

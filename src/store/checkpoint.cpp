@@ -1,4 +1,4 @@
-#include "server/checkpoint.h"
+#include "store/checkpoint.h"
 
 #include <fmt/format.h>
 

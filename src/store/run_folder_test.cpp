@@ -1,4 +1,4 @@
-#include "report/run_folder.h"
+#include "store/run_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "report/round_log.h"
-#include "report/run_writer.h"
-#include "report/search_folder.h"
+#include "search/search_folder.h"
+#include "store/round_log.h"
+#include "store/run_writer.h"
 #include "subfleet/rate_search.h"
 #include "subfleet/run.h"
 

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "report/chart.h"
 #include "subfleet/rate_search.h"
 
 namespace subfleet {
@@ -15,9 +14,6 @@ std::string candidate_table(const RateSearch& search, const std::string& paramet
 
 // What the search cost in rounds and bytes, beside the paper's formula.
 std::string explain_cost(const RateSearch& search);
-
-// How many rounds each value took, to the target or until it was stopped.
-Chart rounds_over_values(const RateSearch& search, const std::string& parameter);
 
 // Everything about a search, as the JSON of tune.json.
 std::string search_json(const RateSearch& search, const Config& config);

@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 

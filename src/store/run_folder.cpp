@@ -1,4 +1,4 @@
-#include "report/run_folder.h"
+#include "store/run_folder.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "report/text.h"
+#include "base/text.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "report/own_folder.h"
+#include "store/folder_lock.h"
 #include "subfleet/rate_search.h"
 
 namespace subfleet {
@@ -15,6 +15,8 @@ namespace subfleet {
 // Locked while this object lives.
 class SearchFolder {
  public:
+  static constexpr auto kPicture = "tune.svg";  // drawn by whoever shows the search
+
   // Begins a search in a new or empty folder, from the weights of a safetensors file or the model's own;
   // throws Error if it holds something already.
   static SearchFolder begin(const std::filesystem::path& folder, const Config& config,
@@ -30,7 +32,7 @@ class SearchFolder {
   // The weights that every candidate starts from, unless they are the model's own.
   std::optional<std::vector<float>> initial_weights(const ModelSpec& model) const;
 
-  // tune.toml, in what a search can change; tune.json and tune.svg.
+  // tune.toml, in what a search can change; tune.json.
   void save(const Config& config) const;
   void save(const RateSearch& search, const Config& config) const;
 

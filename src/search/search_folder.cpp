@@ -1,4 +1,4 @@
-#include "report/search_folder.h"
+#include "search/search_folder.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/file.h"
-#include "report/run_writer.h"
-#include "report/search_report.h"
+#include "search/search_report.h"
+#include "store/run_writer.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 
@@ -18,10 +18,9 @@ namespace {
 
 constexpr auto kConfig = "tune.toml";
 constexpr auto kResult = "tune.json";
-constexpr auto kPicture = "tune.svg";
 constexpr auto kInitial = "initial.safetensors";
 constexpr auto kCandidates = "candidates";
-constexpr std::array<std::string_view, 4> kFiles{kConfig, kResult, kPicture, kInitial};
+constexpr std::array<std::string_view, 4> kFiles{kConfig, kResult, SearchFolder::kPicture, kInitial};
 
 }  // namespace
 
@@ -72,7 +71,6 @@ void SearchFolder::save(const Config& config) const { write_file(path_ / kConfig
 
 void SearchFolder::save(const RateSearch& search, const Config& config) const {
   write_file(path_ / kResult, search_json(search, config));
-  write_file(path_ / kPicture, svg_file(rounds_over_values(search, config.tune.parameter)));
 }
 
 void SearchFolder::promote(const RateSearch& search) const {

@@ -1,49 +1,13 @@
-#include "report/search_report.h"
+#include "search/search_report.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <functional>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/markup_check.h"
+#include "search/search_testing.h"
 
 namespace subfleet {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// A search in which a value reaches 30 % after that many rounds; none: it diverges in its second.
-RateSearch search_with(const std::function<double(double log10)>& rounds_of, uint32_t outward = 4,
-                       uint32_t max_rounds = 100) {
-  RateSearch search({.start = 0.01,
-                     .steps = 1,
-                     .outward = outward,
-                     .target = 0.3,
-                     .window = 1,
-                     .max_rounds = max_rounds,
-                     .guess_loss = 4,
-                     .low = 0,
-                     .high = 1e6});
-  while (!search.running().empty()) {
-    std::vector<CandidateRound> rounds;
-    for (const size_t index : search.running()) {
-      const Candidate& candidate = search.candidates()[index];
-      const double needed = rounds_of(std::log10(candidate.value)), now = candidate.round_count() + 1;
-      const bool lost = needed == 0 && now == 2;
-      rounds.push_back({.accuracy = lost          ? kNan
-                                    : needed == 0 ? 0.01
-                                                  : 0.3 * now / needed,
-                        .loss = 1,
-                        .bytes = 10});
-    }
-    search.record(rounds);
-  }
-  return search;
-}
-
-double valley(double at) { return at > -1.2 ? 0 : 20 + 16 * std::abs(at + 2); }
 
 TEST(SearchReport, TheTableHasALineACandidate) {
   EXPECT_EQ(candidate_table(search_with(valley), "server.lr"),
@@ -75,16 +39,6 @@ TEST(SearchReport, EveryOutcomeIsExplained) {
       "tune.target, raise tune.max_rounds or move tune.start");
   EXPECT_EQ(explain_outcome(search_with([](double) { return 0.0; }), "server.lr"),
             "every candidate for server.lr is lost; lower tune.start or round.client_lr");
-}
-
-TEST(SearchReport, ThePictureTellsWhoArrivedFromWhoWasStopped) {
-  const Chart chart = rounds_over_values(search_with(valley), "server.lr");
-  ASSERT_EQ(chart.series.size(), 2U);
-  ASSERT_EQ(chart.series[0].points.size(), 1U);
-  EXPECT_EQ(chart.series[0].points[0].x, 0.01);
-  EXPECT_EQ(chart.series[0].points[0].y, 20);
-  EXPECT_EQ(chart.series[1].points.size(), 8U) << "four, and a gap behind each";
-  EXPECT_EQ(markup_fault(svg_file(chart)), "");
 }
 
 TEST(SearchReport, JsonHoldsEveryCandidate) {
