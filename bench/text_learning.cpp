@@ -40,15 +40,13 @@ int run(const char* experiment, const char* folder) {
   Config config = parse_config(read_file(experiment), experiment);
   config.data.path = folder;
   validate(config);
-  const auto open = [&] {
-    return SplitFederation(open_federation(config.data), config.data.seed, config.data.test_fraction);
-  };
+  const auto open = [&] { return open_split_federation(config.data); };
   const Guess guess = best_constant_guess(open(), config.run.eval_samples);
   fmt::print("always guessing {}: {:.1f} %\n", guess.name, 100 * guess.accuracy);
 
   ThreadPool pool(0);
-  LocalFleet fleet(open(), make_trainer("cpu", pool), config.run.eval_samples);
-  Run training(config, fleet, pool);
+  LocalFleet fleet(open(), "cpu", pool, config.run.eval_samples);
+  Run training(config, fleet);
   while (training.round() < config.run.rounds) {
     training.step();
     if (training.round() % config.run.eval_every != 0) continue;
@@ -56,8 +54,8 @@ int run(const char* experiment, const char* folder) {
     fmt::print("round {:>3}: {:.1f} %\n", training.round(), 100 * accuracy);
     std::fflush(stdout);
     if (accuracy < guess.accuracy + kMargin) continue;
-    fmt::print("{} with {} beats it by ten points after {} rounds\n", config.model, config.code.family,
-               training.round());
+    fmt::print("{} with {} beats it by ten points after {} rounds\n", training.model().name,
+               config.code.family, training.round());
     return 0;
   }
   fmt::print("not beaten by ten points in {} rounds\n", config.run.rounds);

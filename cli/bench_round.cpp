@@ -53,31 +53,27 @@ Examples random_examples(const ModelSpec& model, uint32_t count, uint32_t client
 }
 
 // Clients whose examples lie ready, so that only the round is timed.
-class ReadyFleet final : public Fleet {
+class ReadyFederation final : public Federation {
  public:
-  ReadyFleet(const RoundCase& work, const ModelSpec& model, ThreadPool& pool)
-      : input_(model.input),
-        classes_(static_cast<uint32_t>(class_count(model))),
-        trainer_(make_trainer("cpu", pool)) {
-    for (uint32_t client = 0; client < work.clients; ++client) {
+  ReadyFederation(const RoundCase& work, const ModelSpec& model)
+      : input_(model.input), classes_(static_cast<uint32_t>(class_count(model))) {
+    for (uint32_t client = 0; client < work.clients; ++client)
       examples_.push_back(random_examples(model, work.samples, client));
-    }
   }
 
   uint32_t clients() const override { return static_cast<uint32_t>(examples_.size()); }
-  uint32_t classes() const override { return classes_; }
   Shape input() const override { return input_; }
-  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                               const LocalTraining& how, PartialSum& sum) override {
-    return trainer_->train(
-        weights, jobs, [this](uint32_t client, Examples& into) { into = examples_[client]; }, how, sum);
+  uint32_t classes() const override { return classes_; }
+  void read(uint32_t client, Examples& into) const override { into = examples_[client]; }
+  uint32_t samples(uint32_t client) const override {
+    return static_cast<uint32_t>(examples_[client].count());
   }
-  Evaluation evaluate(const ModelSpec&, std::span<const float>) override { return {}; }
+  uint64_t fingerprint() const override { return 0; }
+  std::string class_name(uint32_t label) const override { return fmt::format("{}", label); }
 
  private:
   Shape input_;
   uint32_t classes_;
-  std::unique_ptr<Trainer> trainer_;
   std::vector<Examples> examples_;
 };
 
@@ -91,15 +87,15 @@ ModelSpec kept_part(ModelSpec model, double keep) {
 
 RoundSpeed measure_here(const RoundCase& work) {
   Config config;
-  config.model = work.model;
-  config.clients = work.clients;
-  config.local.batch = work.batch;
+  config.model.name = work.model;
+  config.round.clients = work.clients;
+  config.round.batch = work.batch;
   config.code = {.family = work.keep < 1 ? "random" : "none", .keep = work.keep};
   validate(config);
   const ModelSpec model = find_model(work.model);
   ThreadPool pool(work.threads);
-  ReadyFleet fleet(work, model, pool);
-  Run run(config, fleet, pool);
+  LocalFleet fleet({std::make_unique<ReadyFederation>(work, model), 0, 0.0}, "cpu", pool, 1);
+  Run run(config, fleet);
   run.step();  // makes the plans and touches the memory
 
   const ModelSpec part = kept_part(model, work.keep);
@@ -119,13 +115,12 @@ RoundSpeed measure_here(const RoundCase& work) {
 
 RoundSpeed federation_here(uint32_t writers) {
   Config config;
-  config.model = "emnist-mlp";
+  config.model.name = "emnist-mlp";
   config.data.writers = writers;
   validate(config);
   ThreadPool pool(0);
-  LocalFleet fleet(SplitFederation(open_federation(config.data), config.data.seed, config.data.test_fraction),
-                   make_trainer("cpu", pool), 1000);
-  Run run(config, fleet, pool);
+  LocalFleet fleet(open_split_federation(config.data), "cpu", pool, 1000);
+  Run run(config, fleet);
   run.step();
   return {.memory = most_memory()};
 }

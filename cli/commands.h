@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-// One file a command. Each function adds its command, options and callback to the program.
+#include "fleet/ranks.h"
+
+// One file per command. Each function adds its command, options and callback to the program.
 namespace subfleet::cli {
 
 void add_bench_command(CLI::App& program);
@@ -10,7 +12,8 @@ void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
-void add_train_command(CLI::App& program);
-void add_tune_command(CLI::App& program);
+// These two also run under mpirun.
+void add_train_command(CLI::App& program, Ranks& ranks);
+void add_tune_command(CLI::App& program, Ranks& ranks);
 
 }  // namespace subfleet::cli

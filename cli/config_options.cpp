@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "subfleet/error.h"
 
@@ -28,6 +30,17 @@ Config ConfigOptions::config() const {
   apply_sets(config);
   validate(config);
   return config;
+}
+
+void print_settings(const Config& config) {
+  size_t widest_name = 0, widest_value = 0;
+  const std::vector<Setting> all = settings(config);
+  for (const Setting& s : all) {
+    widest_name = std::max(widest_name, s.name.size());
+    widest_value = std::max(widest_value, s.value.size());
+  }
+  for (const Setting& s : all)
+    fmt::print("{:<{}}  {:<{}}  {}\n", s.name, widest_name, s.value, widest_value, s.help);
 }
 
 }  // namespace subfleet::cli

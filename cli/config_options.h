@@ -19,4 +19,7 @@ struct ConfigOptions {
   Config config() const;
 };
 
+// Every setting with the value that it has there, for --settings.
+void print_settings(const Config& config);
+
 }  // namespace subfleet::cli

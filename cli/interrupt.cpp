@@ -11,8 +11,8 @@ namespace {
 volatile std::sig_atomic_t asked_to_stop = 0;  // a signal handler can reach nothing else
 
 void on_signal(int number) {
-  asked_to_stop = 1;
-  constexpr std::string_view kMessage = "\nfinishing this round; once more stops at once\n";
+  asked_to_stop = number;
+  constexpr std::string_view kMessage = "\nfinishing this round; press Ctrl-C again to stop now\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   std::signal(number, SIG_DFL);
 }
@@ -30,6 +30,6 @@ InterruptWatch::~InterruptWatch() {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-bool InterruptWatch::interrupted() const { return asked_to_stop != 0; }
+int InterruptWatch::signal() const { return asked_to_stop; }
 
 }  // namespace subfleet::cli

@@ -10,7 +10,13 @@ class InterruptWatch {
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
-  bool interrupted() const;
+  bool interrupted() const { return signal() != 0; }
+  int signal() const;  // that came; 0: none
+};
+
+// Thrown when a signal has ended work cleanly before its end; the program exits with 128 and its number.
+struct Stopped {
+  int signal = 0;
 };
 
 }  // namespace subfleet::cli

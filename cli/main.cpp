@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/version.h"
 #include "commands.h"
+#include "fleet/ranks.h"
+#include "interrupt.h"
 #include "subfleet/error.h"
 
 namespace {
@@ -50,17 +53,14 @@ int complain_of_command_line(const CLI::App& program, const CLI::ParseError& err
   return complain(fmt::format("{}; 'subfleet --help' lists what there is", error.what()), kRequestWrong);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, like a full disk
+int run(int argc, char** argv, subfleet::Ranks& ranks) {
   CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model",
                    "subfleet");
   program.require_subcommand(1);
-  program.set_version_flag("--version", "subfleet 0.1.0");
+  program.set_version_flag("--version", fmt::format("subfleet {}", subfleet::version()));
   try {
-    subfleet::cli::add_train_command(program);
-    subfleet::cli::add_tune_command(program);
+    subfleet::cli::add_train_command(program, ranks);
+    subfleet::cli::add_tune_command(program, ranks);
     subfleet::cli::add_plan_command(program);
     subfleet::cli::add_codes_command(program);
     subfleet::cli::add_data_command(program);
@@ -72,14 +72,31 @@ int main(int argc, char** argv) {
     }
     return 0;
   } catch (const CLI::Success& success) {  // --help, --version
-    return program.exit(success);
+    return ranks.leads() ? program.exit(success) : 0;
   } catch (const CLI::ParseError& error) {
-    return complain_of_command_line(program, error);
+    return ranks.leads() ? complain_of_command_line(program, error) : 0;
+  } catch (const subfleet::cli::Stopped& stopped) {
+    std::fflush(stdout);
+    return 128 + stopped.signal;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, like a full disk
+  try {
+    subfleet::Ranks ranks(argc, argv);
+    try {
+      return run(argc, argv, ranks);
+    } catch (const Error& error) {
+      return complain(error.what(), error.kind() == Error::Kind::kRequest ? kRequestWrong : kWorkFailed);
+    } catch (const std::bad_alloc&) {
+      return complain("out of memory", kWorkFailed);
+    } catch (const std::exception& error) {
+      return complain(error.what(), kWorkFailed);
+    }
   } catch (const Error& error) {
-    return complain(error.what(), error.kind() == Error::Kind::kRequest ? kRequestWrong : kWorkFailed);
-  } catch (const std::bad_alloc&) {
-    return complain("out of memory", kWorkFailed);
-  } catch (const std::exception& error) {
-    return complain(error.what(), kWorkFailed);
+    return complain(error.what(), kRequestWrong);
   }
 }

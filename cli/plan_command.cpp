@@ -19,15 +19,15 @@ struct PlanOptions {
   uint32_t round = 1;
 };
 
-// One JSON line a client, in the order of the code books' rows.
+// One JSON line per client, in the order of the code books' rows.
 void print_plan(const PlanOptions& options) {
   const Config config = options.config.config();
-  const SplitFederation data(open_federation(config.data), config.data.seed, config.data.test_fraction);
-  const ModelSpec model = find_model(config.model);
+  const SplitFederation data = open_split_federation(config.data);
+  const ModelSpec model = resolve_model(config.model);
   check_fits(config, model, data.clients(), data.all().input(), data.all().classes());
   const uint32_t draw = draw_of_round(config, options.round);
-  const auto clients = sample_clients(config.run.seed, draw, config.clients, data.clients());
-  const RoundMasks masks(model, config.code, config.run.seed, draw, config.clients);
+  const auto clients = sample_clients(config.run.seed, draw, config.round.clients, data.clients());
+  const RoundMasks masks(model, config.code, config.run.seed, draw, config.round.clients);
   const auto layers = droppable_layers(model);
   const std::vector<double>& tiers = config.code.tiers;
   for (uint32_t row = 0; row < clients.size(); ++row) {
@@ -45,7 +45,7 @@ void print_plan(const PlanOptions& options) {
 void add_plan_command(CLI::App& program) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* command = program.add_subcommand(
-      "plan", "Print who takes part in a round and which units each holds, one JSON line a client");
+      "plan", "Print who takes part in a round and which units each holds, one JSON line per client");
   options->config.add_to(*command);
   command->add_option("--round", options->round, "counted from 1")
       ->check(whole_number(1, std::numeric_limits<uint32_t>::max()))

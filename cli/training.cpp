@@ -4,66 +4,32 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "checks.h"
 #include "interrupt.h"
 #include "report/page.h"
 #include "report/progress.h"
+#include "report/round_progress.h"
 #include "report/terminal.h"
 #include "store/run_folder.h"
 #include "subfleet/error.h"
+#include "subfleet/local_fleet.h"
+#include "subfleet/trainer.h"
+#include "subfleet/training.h"
 
 namespace subfleet::cli {
 namespace {
 
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
-// Rounds until the last, or until Ctrl-C. Returns whether all were done.
-bool train_rounds(Run& run, RunWriter& writer, Progress& progress, uint64_t bytes) {
-  const Config& config = run.config();
-  const InterruptWatch watch;
-  while (run.round() < config.run.rounds && !watch.interrupted()) {
-    const Stopwatch whole;
-    const RoundReport report = run.step();
-    const RoundRecord record = measure_round(run, report, whole.seconds());
-    writer.append(record);
-    const bool last = report.round == config.run.rounds;
-    if (!last && report.round % config.run.checkpoint_every == 0) writer.checkpoint(run);
-    bytes += report.bytes_down + report.bytes_up;
-    if (report.diverged > 0) {
-      progress.note(fmt::format("round {}: {} of {} clients diverged and were left out", report.round,
-                                report.diverged, config.clients));
-    }
-    progress.update({.round = report.round,
-                     .test_accuracy = record.test_accuracy,
-                     .train_accuracy_median = report.train_accuracy_median,
-                     .bytes_total = bytes,
-                     .seconds = whole.seconds()});
-  }
-  writer.finish(run);
-  return run.round() >= config.run.rounds;
-}
-
-void print_result(const RunWriter& writer, bool complete, uint32_t round) {
-  const std::string folder = writer.folder().string();
-  if (!complete) {
-    fmt::print("stopped after round {}; go on with: subfleet train --resume {}\n", round, folder);
-    return;
-  }
-  const RunSummary summary = load_run(writer.folder());
+void print_result(const std::filesystem::path& folder, uint32_t round, const Fleet& fleet) {
+  const RunSummary summary = load_run(folder);
   const auto accuracy = final_accuracy(summary);
   const auto bytes = static_cast<double>(bytes_total(summary));
   const auto search_bytes = static_cast<double>(summary.search_bytes);
@@ -71,7 +37,8 @@ void print_result(const RunWriter& writer, bool complete, uint32_t round) {
              accuracy ? "test accuracy " + human_percent(accuracy) : "nothing to test with", round,
              human_bytes(bytes),
              search_bytes > 0 ? fmt::format(", {} of it in the search", human_bytes(search_bytes)) : "",
-             folder);
+             folder.string());
+  if (const std::string traffic = fleet.traffic(); !traffic.empty()) fmt::print("{}\n", traffic);
 }
 
 }  // namespace
@@ -87,12 +54,7 @@ void TrainingOptions::add_to(CLI::App& command, const std::string& what, const s
   command.add_option("--threads", threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command.add_flag("--quiet", quiet, "print nothing but errors");
-  command.add_flag("--settings", show_settings, "list every setting with its default, and stop");
-}
-
-void print_settings() {
-  Config config;
-  for (const Setting& s : settings(config)) fmt::print("{:<22} {:<14} {}\n", s.name, s.value, s.help);
+  command.add_flag("--settings", show_settings, "list every setting with its value here, and stop");
 }
 
 void say(const TrainingOptions& options, const std::string& line) {
@@ -115,45 +77,75 @@ Config resumed_config(const TrainingOptions& options, const Config& saved) {
   Config config = saved;
   options.config.apply_sets(config);
   validate(config);
-  const auto before = fixed_settings(saved);
-  for (const auto& [name, value] : fixed_settings(config)) {
-    if (before.at(name) != value) {
-      throw bad_request(name, "cannot change in a run that has begun; start a new run with --out");
-    }
-  }
+  if (const auto name = first_difference(fixed_settings(saved), fixed_settings(config)))
+    throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
   return config;
 }
 
-std::string default_folder(const std::string& kind) {
-  return fmt::format("runs/{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), kind);
+std::string new_folder(const TrainingOptions& options, const std::string& kind) {
+  if (!options.out.empty()) return options.out;
+  const std::string name = fmt::format("runs/{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), kind);
+  make_folder("runs");
+  std::error_code code;
+  for (int attempt = 1; attempt < 1000; ++attempt) {
+    const std::string folder = attempt == 1 ? name : fmt::format("{}-{}", name, attempt);
+    if (std::filesystem::create_directory(folder, code)) return folder;
+    if (code) break;
+  }
+  throw failure(name, fmt::format("the folder cannot be made ({})", code.message()));
 }
 
-LocalFleet make_fleet(const Config& config, const TrainingOptions& options, ThreadPool& pool) {
-  SplitFederation data(open_federation(config.data), config.data.seed, config.data.test_fraction);
-  return {std::move(data), make_trainer(options.device, pool), config.run.eval_samples};
+Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks)
+    : pool(ranks.threads(options.threads)) {
+  auto own = std::make_unique<LocalFleet>(open_split_federation(config.data), options.device, pool,
+                                          config.run.eval_samples);
+  now.data = {
+      .source = config.data.source, .clients = own->clients(), .fingerprint = own->data_fingerprint()};
+  if (!options.init.empty())
+    now.initial = {.file = options.init, .fingerprint = Hash().add(read_file(options.init)).value()};
+  now.sessions.push_back({.from_round = 0,
+                          .version = std::string(version()),
+                          .device = options.device,
+                          .kernels = trainer_kernels(options.device),
+                          .threads = static_cast<uint32_t>(pool.threads()),
+                          .ranks = ranks.count()});
+  fleet = ranks.lead(std::move(own), config, options.device);
 }
 
 std::string describe(const Config& config, const Fleet& fleet) {
-  return fmt::format("{} by {} ({}): {} clients, {} a round", config.model, config.code.family,
-                     config.server.optimizer, fleet.clients(), config.clients);
+  return fmt::format("{}, {}, {}: {} clients, {} per round", resolve_model(config.model).name,
+                     config.code.family == "none" ? "no dropout" : config.code.family + " codes",
+                     config.server.optimizer, fleet.clients(), config.round.clients);
 }
 
-std::string describe(const TrainingOptions& options, const ThreadPool& pool) {
-  return fmt::format("on {} with {} thread{}", options.device, pool.threads(),
-                     pool.threads() == 1 ? "" : "s");
+std::string describe(const Provenance& now) {
+  const Provenance::Session& session = now.sessions.back();
+  const std::string threads = fmt::format("{} thread{}", session.threads, session.threads == 1 ? "" : "s");
+  if (session.ranks == 1) return fmt::format("on {} with {}", session.device, threads);
+  return fmt::format("on {} with {} ranks of {}", session.device, session.ranks, threads);
 }
 
-void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes) {
+void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes,
+              const Fleet& fleet) {
   Progress progress(stdout, Progress::detect(stdout, options.quiet),
                     {.rounds = run.config().run.rounds,
                      .start_round = run.round(),
                      .unicode = look_at_terminal(stdout).unicode,
                      .width = {}});
-  const bool complete = train_rounds(run, writer, progress, bytes);
+  RoundProgress shown(progress, bytes);
+  const std::array<RoundObserver*, 2> observers{&writer, &shown};
+  const InterruptWatch watch;
+  const bool complete = train(run, observers, [&] { return watch.interrupted(); });
+  writer.finish(run);
   progress.finish();
   const std::array runs{load_run(writer.folder())};
   write_file(writer.folder() / RunWriter::kPage, report_page(runs));
-  if (!options.quiet) print_result(writer, complete, run.round());
+  if (!complete) {
+    say(options, fmt::format("stopped after round {}; go on with: subfleet train --resume {}", run.round(),
+                             writer.folder().string()));
+    throw Stopped{watch.signal()};
+  }
+  if (!options.quiet) print_result(writer.folder(), run.round(), fleet);
 }
 
 }  // namespace subfleet::cli

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "config_options.h"
+#include "fleet/ranks.h"
 #include "store/run_writer.h"
-#include "subfleet/local_fleet.h"
+#include "subfleet/fleet.h"
 #include "subfleet/run.h"
 #include "subfleet/thread_pool.h"
 
@@ -24,9 +26,6 @@ struct TrainingOptions {
   void add_to(CLI::App& command, const std::string& what, const std::string& default_folder);
 };
 
-// The list of every setting with its default, for --settings.
-void print_settings();
-
 // A line for the user, unless --quiet.
 void say(const TrainingOptions& options, const std::string& line);
 
@@ -37,17 +36,25 @@ void check_resume(const TrainingOptions& options);
 // else would.
 Config resumed_config(const TrainingOptions& options, const Config& saved);
 
-// "runs/DATE-KIND"
-std::string default_folder(const std::string& kind);
+// --out, or a new folder "runs/DATE-KIND" that no other process has.
+std::string new_folder(const TrainingOptions& options, const std::string& kind);
 
-LocalFleet make_fleet(const Config& config, const TrainingOptions& options, ThreadPool& pool);
+// Everything that jobs are trained with.
+struct Workshop {
+  ThreadPool pool;
+  std::unique_ptr<Fleet> fleet;  // of all ranks
+  Provenance now;                // of this process
+
+  Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks);
+};
 
 // Trains to the last round, or until Ctrl-C, and says how far it is and how it ended. `bytes` were exchanged
-// before.
-void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes);
+// before. Throws Stopped.
+void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes,
+              const Fleet& fleet);
 
-// "emnist-cnn by gold (fedadam): 548 clients, 35 a round": what is trained, and with what.
+// "emnist-cnn, gold codes, fedadam: 548 clients, 35 per round": what is trained, and with what.
 std::string describe(const Config& config, const Fleet& fleet);
-std::string describe(const TrainingOptions& options, const ThreadPool& pool);
+std::string describe(const Provenance& now);
 
 }  // namespace subfleet::cli

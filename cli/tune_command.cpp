@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -36,13 +35,16 @@ struct TuneCommand {
 
 // A search that has begun looks for one thing in one way.
 Config resumed_search(const TrainingOptions& options, const Config& saved) {
+  const auto tuned = [](const Config& config) {
+    FixedSettings all;
+    for (const Setting& s : settings(config)) {
+      if (s.name.starts_with("tune.")) all.emplace(s.name, s.value);
+    }
+    return all;
+  };
   Config config = resumed_config(options, saved);
-  std::map<std::string, std::string> before;
-  for (const Setting& s : settings(saved)) before.emplace(s.name, s.value);
-  for (const Setting& s : settings(config)) {
-    if (s.name.starts_with("tune.") && before.at(s.name) != s.value)
-      throw bad_request(s.name, "cannot change in a search that has begun; start a new one with --out");
-  }
+  if (const auto name = first_difference(tuned(saved), tuned(config)))
+    throw bad_request(*name, "cannot change in a search that has begun; start a new one with --out");
   return config;
 }
 
@@ -105,17 +107,21 @@ class SearchProgress {
   size_t step_ = 0;
 };
 
-// Rounds until the search is over, or until Ctrl-C.
-void run_search(RateSearch& search, CandidateRuns& runs, SearchProgress& progress) {
+// Rounds until the search is over, or until a signal, which is returned.
+int run_search(RateSearch& search, CandidateRuns& runs, SearchProgress& progress) {
   const InterruptWatch watch;
   while (!search.running().empty()) {
-    if (watch.interrupted()) return runs.checkpoint();
-    const auto began = std::chrono::steady_clock::now();
+    if (watch.interrupted()) {
+      runs.checkpoint();
+      return watch.signal();
+    }
+    const Stopwatch stopwatch;
     const std::vector<size_t> running = search.running();
     search.record(runs.next_round(search));
     runs.settle(search);
-    progress.update(running, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    progress.update(running, stopwatch.seconds());
   }
+  return 0;
 }
 
 std::string picture_of(const RateSearch& search, const std::string& parameter) {
@@ -128,36 +134,37 @@ std::string picture_of(const RateSearch& search, const std::string& parameter) {
 
 // Goes on with the run that the search has left in its folder.
 void train_winner(const TrainingOptions& options, const std::filesystem::path& folder, const Config& config,
-                  LocalFleet& fleet, ThreadPool& pool) {
+                  Workshop& workshop) {
   RunWriter writer = RunWriter::reopen(folder);
-  Run run(config, fleet, pool);
-  const uint64_t bytes = writer.restore(config, run);
-  say(options, fmt::format("{}, {} rounds, of which {} are done", describe(config, fleet), config.run.rounds,
-                           run.round()));
-  train_on(options, run, writer, bytes);
+  Run run(config, *workshop.fleet);
+  const uint64_t bytes = writer.restore(run, workshop.now);
+  say(options, fmt::format("{}, {} rounds, of which {} are done", describe(config, *workshop.fleet),
+                           config.run.rounds, run.round()));
+  train_on(options, run, writer, bytes, *workshop.fleet);
 }
 
 SearchFolder begin_folder(const TrainingOptions& options, const Config& config) {
   std::optional<std::filesystem::path> initial;
   if (!options.init.empty()) {
     initial = options.init;
-    weights_from(load_safetensors(*initial), find_model(config.model),
+    weights_from(load_safetensors(*initial), resolve_model(config.model),
                  options.init);  // throws if it is wrong
   }
   const std::string kind = fmt::format("tune-{}-{}", config.code.family, config.server.optimizer);
-  return SearchFolder::begin(options.out.empty() ? default_folder(kind) : options.out, config, initial);
+  return SearchFolder::begin(new_folder(options, kind), config, initial);
 }
 
-void tune(const TuneCommand& command) {
+void tune(const TuneCommand& command, Ranks& ranks) {
   const TrainingOptions& options = command.training;
-  if (options.show_settings) return print_settings();
+  if (!ranks.leads()) return ranks.serve(options.threads);
   check_resume(options);
-  ThreadPool pool(options.threads);
   std::optional<SearchFolder> folder;
   if (!options.resume.empty()) folder.emplace(SearchFolder::reopen(options.resume));
   Config config = folder ? resumed_search(options, folder->config()) : options.config.config();
-  LocalFleet fleet = make_fleet(config, options, pool);
-  check_fits(config, find_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
+  if (options.show_settings) return print_settings(config);
+  Workshop workshop(config, options, ranks);
+  Fleet& fleet = *workshop.fleet;
+  check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
   RateSearch search(make_search_plan(config, fleet.classes()));
   resolve_tune(config);
   if (folder) {
@@ -170,17 +177,19 @@ void tune(const TuneCommand& command) {
   const std::string go_on = fmt::format("subfleet tune --resume {}", path.string());
 
   say(options, fmt::format("{}, {}\nsearching {} for a training accuracy of {} over {} rounds",
-                           describe(config, fleet), describe(options, pool), parameter,
+                           describe(config, fleet), describe(workshop.now), parameter,
                            human_percent(search.plan().target), search.plan().window));
+  int signal = 0;
   {
-    CandidateRuns runs(config, *folder, fleet, pool);
+    CandidateRuns runs(config, *folder, fleet, workshop.now);
     SearchProgress progress(search, parameter, options.quiet);
-    run_search(search, runs, progress);
+    signal = run_search(search, runs, progress);
   }
   folder->save(search, config);
   write_file(path / SearchFolder::kPicture, svg_file(rounds_over_values(search, parameter)));
   if (search.outcome() == RateSearch::Outcome::kSearching) {
-    return say(options, fmt::format("stopped in step {}; go on with: {}", search.steps().size() - 1, go_on));
+    say(options, fmt::format("stopped in step {}; go on with: {}", search.steps().size() - 1, go_on));
+    throw Stopped{signal};
   }
   say(options, fmt::format("\n{}\n{}\n{}", candidate_table(search, parameter), picture_of(search, parameter),
                            explain_cost(search)));
@@ -192,12 +201,12 @@ void tune(const TuneCommand& command) {
   }
   folder->promote(search);
   folder.reset();  // whose lock the run takes over
-  train_winner(options, path, candidate_config(config, search, *search.best()), fleet, pool);
+  train_winner(options, path, candidate_config(config, search, *search.best()), workshop);
 }
 
 }  // namespace
 
-void add_tune_command(CLI::App& program) {
+void add_tune_command(CLI::App& program, Ranks& ranks) {
   auto options = std::make_shared<TuneCommand>();
   CLI::App* command =
       program.add_subcommand("tune", "Search for the best server learning rate, or another number");
@@ -205,7 +214,7 @@ void add_tune_command(CLI::App& program) {
   command->add_flag("--train", options->train, "then go on with the best candidate's run to run.rounds");
   command->footer(
       "The settings tune.* say what is searched, from where, and which accuracy is to be reached.");
-  command->callback([options] { tune(*options); });
+  command->callback([options, &ranks] { tune(*options, ranks); });
 }
 
 }  // namespace subfleet::cli

@@ -3,30 +3,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "subfleet/code_options.h"
+#include "subfleet/codec.h"
 #include "subfleet/data.h"
+#include "subfleet/model.h"
+#include "subfleet/round.h"
 #include "subfleet/server_optimizer.h"
-#include "subfleet/trainer.h"
 
 namespace subfleet {
 
-// The code of one layer where it differs from the others'.
-struct LayerCode {
-  std::string family = {};  // empty: code.family
-  double keep = 0;          // 0: code.keep
-};
-
-struct CodeOptions {
-  std::string family = "gold";
-  double keep = 0.5;
-  std::map<std::string, LayerCode> layers = {};  // by the name of a droppable layer
-  std::vector<double> tiers = {};                // of each group of clients: the share of its word it keeps
-
-  // Family and kept fraction of that layer.
-  LayerCode of(const std::string& layer) const;
+// round.*: how many clients take part, and what each does.
+struct RoundOptions : LocalTraining {
+  uint32_t clients = 35;
 };
 
 struct RunOptions {
@@ -58,13 +51,13 @@ struct TuneOptions {
   uint32_t max_rounds = 0;  // of a candidate; 0: run.rounds
 };
 
-// One federated training, as data. Defaults are the paper's.
+// One federated training, as data: the sections and keys that users write. Defaults are the paper's.
 struct Config {
-  std::string model = "emnist-cnn";
+  ModelOptions model;
   DataOptions data;
   CodeOptions code;
-  uint32_t clients = 35;  // a round
-  LocalTraining local;
+  WireOptions wire;
+  RoundOptions round;
   OptimizerOptions server;
   RunOptions run;
   TuneOptions tune;
@@ -97,7 +90,11 @@ std::string to_toml(const Config& config);
 
 // The settings, by name and as TOML, that a run cannot change once it has begun: all but how long it runs,
 // how often it is measured and saved, and where its data lie.
-std::map<std::string, std::string> fixed_settings(const Config& config);
+using FixedSettings = std::map<std::string, std::string>;
+FixedSettings fixed_settings(const Config& config);
+
+// The first setting that one has and the other has not, or has with another value; none if they agree.
+std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after);
 
 // Checks what only shows when settings meet: that every family can mask every droppable layer, and so on;
 // resolves server.lr = 0. Throws Error.

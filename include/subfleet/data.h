@@ -13,15 +13,16 @@
 namespace subfleet {
 
 struct DataOptions {
-  std::string source = "glyphs";    // `glyphs` (generated), `idx`, `cifar` or `text`
-  std::filesystem::path path = {};  // idx: the folder with the three files; text: with a .txt file a client
-  uint32_t min_samples = 0;         // clients with fewer examples are left out
-  uint32_t writers = 3400;          // glyphs: how many writers there are
+  std::string source = "glyphs";  // `glyphs` (generated), `idx`, `cifar` or `text`
+  std::filesystem::path path =
+      {};                    // idx: the folder with the three files; text: with one .txt file per client
+  uint32_t min_samples = 0;  // clients with fewer examples are left out
+  uint32_t writers = 3400;   // glyphs: how many writers there are
   uint64_t seed = 0;  // glyphs: which writers; cifar: whose images; every source: which are for testing
   double test_fraction = 0.1;  // of each client's examples, rounded to nearest
   bool raw_polarity = false;   // idx: x = byte / 255 instead of 1 - byte / 255
   uint32_t clients = 500;      // cifar: how many clients share the images
-  double dirichlet = 0.1;      // cifar: how alike their classes are; small is few classes a client
+  double dirichlet = 0.1;      // cifar: how alike their classes are; small is few classes each
   uint32_t window_step = 10;   // text: characters from one window to the next
 };
 
@@ -42,6 +43,8 @@ class Federation {
   }
   // load(client).count(), without loading.
   virtual uint32_t samples(uint32_t client) const = 0;
+  // A hash of all that read() and samples() can give, to tell whether the data are still the same.
+  virtual uint64_t fingerprint() const = 0;
   // What the class is called ("A"), for pictures.
   virtual std::string class_name(uint32_t label) const = 0;
 };
@@ -73,6 +76,8 @@ class SplitFederation {
 // The source of that name; throws Error naming the nearest. A new source is one file in src/data and one line
 // in sources.cpp.
 std::unique_ptr<Federation> open_federation(const DataOptions& options);
+// The same with its training and test examples told apart.
+SplitFederation open_split_federation(const DataOptions& options);
 std::vector<std::string> data_source_names();
 
 }  // namespace subfleet

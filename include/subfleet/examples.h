@@ -29,4 +29,15 @@ struct Examples {
   }
 };
 
+// Where a trainer finds examples. They never change, so a trainer may keep what it has read. Every method may
+// be called from several threads at once.
+class ExampleSource {
+ public:
+  virtual ~ExampleSource() = default;
+  // The training examples of a client, in place of what is in `into`, whose memory is used again.
+  virtual void read_train(uint32_t client, Examples& into) const = 0;
+  // What models are tested with.
+  virtual const Examples& test_set() const = 0;
+};
+
 }  // namespace subfleet

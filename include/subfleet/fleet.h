@@ -1,16 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "subfleet/model.h"
-#include "subfleet/partial_sum.h"
-#include "subfleet/trainer.h"
+#include "subfleet/round.h"
+#include "subfleet/server_optimizer.h"
+#include "subfleet/server_state.h"
 
 namespace subfleet {
 
-// Who runs the jobs: this process (src/fleet/local), and whatever else can hold clients.
+// Who runs the jobs: this process (src/fleet/local), MPI ranks (src/fleet/mpi), and whatever else can hold
+// clients.
 class Fleet {
  public:
   virtual ~Fleet() = default;
@@ -18,13 +21,22 @@ class Fleet {
   virtual uint32_t clients() const = 0;
   virtual uint32_t classes() const = 0;
   virtual Shape input() const = 0;
+  // A hash of all the data, for telling whether they are still the same; and of what they are.
+  virtual uint64_t data_fingerprint() const = 0;
 
-  // Trainer::train and Trainer::evaluate over the fleet's own data.
-  virtual std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                                       const LocalTraining& how, PartialSum& sum) = 0;
-  // The cohorts of several runs, one report a job each; by default one after the other.
-  virtual std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts);
-  virtual Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) = 0;
+  // A run's state where the server's arithmetic is done: weights and moments at zero.
+  virtual std::unique_ptr<ServerState> make_state(const ModelSpec& model,
+                                                  const OptimizerOptions& options) = 0;
+
+  // Has every job of every cohort trained, adds the updates to the states' sums and returns one result per
+  // job, in order. A job that fails is a result, not an exception.
+  virtual std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) = 0;
+
+  // How a state's whole model does on the fleet's test examples.
+  virtual Evaluation evaluate(ServerState& state) = 0;
+
+  // What moving sums and weights between machines has cost so far, for people; empty where nothing moves.
+  virtual std::string traffic() const { return {}; }
 };
 
 }  // namespace subfleet

@@ -1,36 +1,62 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "subfleet/data.h"
 #include "subfleet/fleet.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet {
 
-// A fleet inside this process: every client's data are at hand, and one trainer runs the jobs.
+// A fleet inside this process: every client's data are at hand, and one trainer runs the jobs. The codecs are
+// applied and the bytes counted as a network would.
 class LocalFleet final : public Fleet {
  public:
-  // Evaluates with about `eval_samples` test examples, the same ones each time; 0 is all of them.
-  LocalFleet(SplitFederation data, std::unique_ptr<Trainer> trainer, uint64_t eval_samples);
+  // Evaluates with about `eval_samples` test examples, the same ones each time; 0 is all of them. The pool
+  // outlives it.
+  LocalFleet(SplitFederation data, std::string_view device, ThreadPool& pool, uint64_t eval_samples);
 
   uint32_t clients() const override { return data_.clients(); }
   uint32_t classes() const override { return data_.all().classes(); }
   Shape input() const override { return data_.all().input(); }
-  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                               const LocalTraining& how, PartialSum& sum) override;
-  std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts) override;
-  Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override;
+  uint64_t data_fingerprint() const override { return data_.all().fingerprint(); }
+  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
+    return trainer_->make_state(model, options);
+  }
+  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override;
+  Evaluation evaluate(ServerState& state) override;
+
+  const SplitFederation& data() const { return data_; }
+
+  // One sum per chunk of the test set, of so many beginning with `first`, for whoever shares the work.
+  size_t evaluation_chunks() const { return chunk_count(examples_.test_set().count()); }
+  std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) {
+    return trainer_->evaluate(state, first, count);
+  }
 
  private:
-  ReadExamples read_examples() const;
+  // The data as a trainer sees them. The test set is made when it is first needed.
+  class FleetExamples final : public ExampleSource {
+   public:
+    FleetExamples(const SplitFederation& data, uint64_t eval_samples)
+        : data_(data), eval_samples_(eval_samples) {}
+    void read_train(uint32_t client, Examples& into) const override { data_.read_train(client, into); }
+    const Examples& test_set() const override;
+
+   private:
+    const SplitFederation& data_;
+    uint64_t eval_samples_;
+    mutable std::once_flag made_;
+    mutable Examples test_set_;
+  };
 
   SplitFederation data_;
+  FleetExamples examples_;
   std::unique_ptr<Trainer> trainer_;
-  uint64_t eval_samples_;
-  std::optional<Examples> test_set_;  // made when first needed
 };
 
 }  // namespace subfleet

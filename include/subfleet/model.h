@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +32,8 @@ struct LayerSpec {
   size_t symbols = 0;      // embedding: how many different inputs there are
   bool last_step = false;  // lstm: only the last step's output leaves
   bool droppable = false;  // whether clients may hold only some of the units
-  bool he = false;         // conv2d: starts He-uniform (He et al. 2015), not Glorot: for deep chains of ReLU
+  bool operator==(const LayerSpec&) const = default;
+  bool he = false;  // conv2d: starts He-uniform (He et al. 2015), not Glorot: for deep chains of ReLU
 };
 
 // What an axis of a parameter follows when units are dropped.
@@ -59,6 +61,7 @@ struct ModelSpec {
   std::string name;
   Shape input;
   std::vector<LayerSpec> layers;
+  bool operator==(const ModelSpec&) const = default;
   std::string vocabulary = {};  // text: the character of each symbol; one symbol more is all others
 };
 
@@ -74,6 +77,13 @@ size_t class_count(const ModelSpec& model);
 
 // Indices into model.layers of the droppable layers.
 std::vector<size_t> droppable_layers(const ModelSpec& model);
+
+// Which network: one of the zoo, or that of a file.
+struct ModelOptions {
+  std::string name = "emnist-cnn";
+  std::filesystem::path file = {};
+};
+ModelSpec resolve_model(const ModelOptions& options);
 
 // The model zoo; throws Error naming the nearest.
 ModelSpec find_model(std::string_view name);

@@ -23,6 +23,8 @@ enum class Purpose : uint32_t {
   kTier = 11,
   kTierUnits = 12,
   kLabelSkew = 13,
+  kWireDown = 14,
+  kWireUp = 15,
   kTest = 100,  // unit tests and benchmarks
 };
 

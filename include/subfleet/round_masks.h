@@ -4,13 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "subfleet/code_options.h"
 #include "subfleet/codes.h"
-#include "subfleet/config.h"
 #include "subfleet/submodel.h"
 
 namespace subfleet {
 
-// What the clients of one round keep of every droppable layer: a code book a layer, and in each word the
+// What the clients of one round keep of every droppable layer: one code book per layer, and in each word the
 // units that weaker tiers give up. A pure function of its arguments, so a device makes the same from the few
 // numbers in a message.
 class RoundMasks {

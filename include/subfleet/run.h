@@ -1,83 +1,98 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "subfleet/config.h"
 #include "subfleet/error.h"
 #include "subfleet/fleet.h"
-#include "subfleet/server_optimizer.h"
 
 namespace subfleet {
 
-// What one round did.
-struct RoundReport {
+// How many jobs of a round ended in which way.
+class OutcomeCounts {
+ public:
+  uint32_t& operator[](JobOutcome outcome) { return counts_[static_cast<size_t>(outcome)]; }
+  uint32_t operator[](JobOutcome outcome) const { return counts_[static_cast<size_t>(outcome)]; }
+  uint32_t left_out() const {
+    return std::accumulate(counts_.begin(), counts_.end(), 0u) - (*this)[JobOutcome::kTrained];
+  }
+  bool operator==(const OutcomeCounts&) const = default;
+
+ private:
+  std::array<uint32_t, kJobOutcomes.size()> counts_{};
+};
+
+// What one round did, as the log tells it.
+struct RoundRecord {
   uint32_t round = 0;  // counted from 1
   uint64_t bytes_down = 0, bytes_up = 0;
   double train_loss = 0;             // mean over the examples of the round
   double train_accuracy_median = 0;  // over its clients
-  uint32_t diverged = 0;             // clients whose update was left out
+  OutcomeCounts outcomes = {};
+  double seconds = 0;                                                            // wall time of the round
+  std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
 };
 
-// Nothing can be learnt any more: every client diverged, or the weights are not finite. The run is over.
+// Nothing can be learnt any more: every client that answered diverged, or the weights are not finite. The run
+// is over.
 class Diverged : public Error {
  public:
-  Diverged(const Error& why, const RoundReport& last) : Error(why), last_(last) {}
-  const RoundReport& last() const { return last_; }  // the round that ended it
+  Diverged(const Error& why, const RoundRecord& last) : Error(why), last_(last) {}
+  const RoundRecord& last() const { return last_; }  // the round that ended it
 
  private:
-  RoundReport last_;
+  RoundRecord last_;
 };
 
 // One federated training: the global weights, the optimizer's state, the round number and the seed. The same
 // configuration and initial weights give the same bits, whatever runs the jobs.
 class Run {
  public:
-  // Begins at round 0 with the model's initial weights. `config` has been validated; fleet and pool outlive
-  // the run. Throws Error if the fleet's data do not fit the model or the round.
-  Run(const Config& config, Fleet& fleet, ThreadPool& pool);
+  // Begins at round 0 with the model's initial weights. `config` has been validated; the fleet outlives the
+  // run. Throws Error if the fleet's data do not fit the model or the round.
+  Run(const Config& config, Fleet& fleet);
 
   // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Diverged.
-  RoundReport step();
+  RoundRecord step();
 
   // The two halves of step(), for whoever trains the rounds of several runs at once: what is to be trained,
-  // and, given its reports, the server's part. The cohort is the run's own and holds until end_round().
+  // and, given its results, the server's part. The cohort is the run's own and holds until end_round().
   Cohort begin_round();
-  RoundReport end_round(std::span<const JobReport> reports);
+  RoundRecord end_round(std::span<const JobResult> results);
 
-  Evaluation evaluate() { return fleet_.evaluate(model_, weights_); }
+  Evaluation evaluate() { return fleet_.evaluate(*state_); }
 
   uint32_t round() const { return round_; }  // rounds done
   const Config& config() const { return config_; }
   const ModelSpec& model() const { return model_; }
-  std::span<const float> weights() const { return weights_; }
-  std::vector<ServerOptimizer::Moment> moments() const { return optimizer_->moments(); }
+  std::span<const float> weights() const { return state_->weights(); }
+  std::vector<Moment> moments() const { return state_->moments(); }
 
   // Start from given weights, or go on from a saved state; moments in the order of moments().
-  void set_weights(std::span<const float> weights);
+  void set_weights(std::span<const float> weights) { state_->set_weights(weights); }
   void restore(uint32_t round, std::span<const float> weights, std::span<const std::vector<float>> moments);
 
  private:
   Config config_;
   Fleet& fleet_;
-  ThreadPool& pool_;
   ModelSpec model_;
-  std::vector<float> weights_;
-  std::unique_ptr<ServerOptimizer> optimizer_;
-  PartialSum sum_;
+  std::unique_ptr<ServerState> state_;
   uint32_t round_ = 0;
 
   // Of the round that has begun.
   std::vector<SubModel> submodels_;
   std::vector<Job> jobs_;
-  RoundReport report_;
 };
 
 // One round of every run, their jobs trained together by the fleet that they share: the same as a step() of
-// each. The report of a run that diverged has an accuracy and a loss that are not numbers.
-std::vector<RoundReport> step_together(std::span<Run* const> runs, Fleet& fleet);
+// each. The record of a run that diverged has an accuracy and a loss that are not numbers.
+std::vector<RoundRecord> step_together(std::span<Run* const> runs, Fleet& fleet);
 
 // `count` different clients of `total` in that draw, in the order in which they get the rows of the code
 // books.

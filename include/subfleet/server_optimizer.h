@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "subfleet/partial_sum.h"
-#include "subfleet/trainer.h"
+#include "subfleet/round.h"
 
 namespace subfleet {
 
@@ -23,29 +23,29 @@ struct OptimizerOptions {
       "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
 };
 
-// Steps the whole model's weights from a round's mean updates. A new optimizer is one file in src/server and
-// one line in server_optimizer.cpp.
+// Steps the whole model's weights from a round's mean updates. A new optimizer is one file in src/optimizers
+// and one line in server_optimizer.cpp.
 class ServerOptimizer {
  public:
   virtual ~ServerOptimizer() = default;
 
-  // `reports` are the clients', in the order of the round.
-  virtual void step(std::span<float> weights, const PartialSum& updates, std::span<const JobReport> reports,
-                    ThreadPool& pool) = 0;
+  // `results` are the clients', in the order of the round. False: a weight is no longer finite.
+  [[nodiscard]] virtual bool step(std::span<float> weights, const PartialSum& updates,
+                                  std::span<const JobResult> results, ThreadPool& pool) = 0;
 
-  // Whether step() looks at the reports' squared norms.
-  virtual bool wants_squared_norms() const { return false; }
-
-  // The state between rounds, for checkpoints: a name and one value per weight each.
-  struct Moment {
+  // What it keeps between rounds, for checkpoints: a name and one value per weight each.
+  struct MutableMoment {
     std::string name;
     std::span<float> values;
   };
-  virtual std::vector<Moment> moments() { return {}; }
+  virtual std::vector<MutableMoment> moments() { return {}; }
 };
 
 // The optimizer of options.optimizer for a model of so many weights; throws Error naming the nearest.
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights);
+
+// Whether its step looks at the results' squared norms.
+bool wants_squared_norms(std::string_view optimizer);
 
 std::vector<std::string> server_optimizer_names();
 double default_server_lr(std::string_view optimizer);

@@ -29,8 +29,9 @@ class SubModel {
   // out of range.
   SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept);
 
-  const ModelSpec& spec() const { return spec_; }  // the smaller model
-  size_t size() const { return size_; }            // its parameters
+  const ModelSpec& spec() const { return spec_; }    // the smaller model
+  size_t size() const { return size_; }              // its parameters
+  size_t whole_size() const { return whole_size_; }  // those of the model that it was taken from
   const std::vector<TensorPlan>& tensors() const { return tensors_; }
 
   // Copies the held weights out of the whole model, and back into it. Both are exact copies.
@@ -55,7 +56,7 @@ class SubModel {
 
  private:
   ModelSpec spec_;
-  size_t size_ = 0;
+  size_t size_ = 0, whole_size_ = 0;
   std::vector<TensorPlan> tensors_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "data/label_skew.h"
 #include "data/sources.h"
 #include "subfleet/error.h"
@@ -115,6 +116,13 @@ class Cifar final : public Federation {
   std::string class_name(uint32_t label) const override {
     if (classes_ == kCifar10Classes.size()) return std::string(kCifar10Classes.at(label));
     return std::to_string(label);
+  }
+
+  uint64_t fingerprint() const override {
+    Hash hash;
+    hash.add_values(pixels_).add_values(labels_);
+    for (const auto& images : clients_) hash.add_values(images);
+    return hash.value();
   }
 
   void read(uint32_t client, Examples& into) const override {

@@ -49,6 +49,7 @@ class OneColour final : public Federation {
   Shape input() const override { return {channels_.size(), 32, 32}; }
   uint32_t classes() const override { return 1; }
   uint32_t samples(uint32_t) const override { return 1; }
+  uint64_t fingerprint() const override { return 1; }
   std::string class_name(uint32_t) const override { return "colour"; }
   void read(uint32_t, Examples& into) const override {
     into = {.features = input().size(), .inputs = {}, .labels = {0}};

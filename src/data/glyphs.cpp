@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "base/hash.h"
 #include "data/glyph_raster.h"
 #include "data/glyph_strokes.h"
 #include "data/glyph_writer.h"
@@ -35,6 +36,18 @@ class Glyphs final : public Federation {
   uint32_t classes() const override { return kGlyphClasses; }
   uint32_t samples(uint32_t client) const override { return GlyphWriter::samples(seed_, writer_of(client)); }
   std::string class_name(uint32_t label) const override { return character_name(label); }
+
+  // Everything follows from the seed and who is kept; the first page stands for how pages are drawn.
+  uint64_t fingerprint() const override {
+    const Examples page = load(0);
+    return Hash()
+        .add(seed_)
+        .add(writers_)
+        .add_values(kept_)
+        .add_values(page.inputs)
+        .add_values(page.labels)
+        .value();
+  }
 
   void read(uint32_t client, Examples& into) const override {
     const size_t count = samples(client);

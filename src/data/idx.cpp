@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/hash.h"
 #include "data/glyph_strokes.h"
 #include "data/idx_file.h"
 #include "data/sources.h"
@@ -85,6 +86,12 @@ class Idx final : public Federation {
     return static_cast<uint32_t>(clients_.at(client).size());
   }
   std::string class_name(uint32_t label) const override { return character_name(label); }
+  uint64_t fingerprint() const override {
+    Hash hash;
+    hash.add_values(pixels_).add_values(labels_).add_values(values_);
+    for (const auto& images : clients_) hash.add_values(images);
+    return hash.value();
+  }
 
   void read(uint32_t client, Examples& into) const override {
     const std::vector<uint32_t>& indices = clients_.at(client);

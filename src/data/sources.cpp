@@ -36,4 +36,8 @@ std::unique_ptr<Federation> open_federation(const DataOptions& options) {
   throw unknown_name("data.source", options.source, data_source_names());
 }
 
+SplitFederation open_split_federation(const DataOptions& options) {
+  return {open_federation(options), options.seed, options.test_fraction};
+}
+
 }  // namespace subfleet

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "data/sources.h"
 #include "model/vocabulary.h"
 #include "subfleet/error.h"
@@ -27,19 +28,19 @@ std::vector<fs::path> find_texts(const fs::path& folder) {
   }
   if (code) throw bad_request(folder.string(), fmt::format("cannot be searched ({})", code.message()));
   if (found.empty())
-    throw bad_request(folder.string(), "holds no file *.txt; the text source wants one a client");
+    throw bad_request(folder.string(), "holds no file *.txt; the text source wants one per client");
   std::sort(found.begin(), found.end());
   return found;
 }
 
-// A text file a client, in the folder or the folders in it. Windows begin every so many characters; they are
-// cut when they are asked for. Files without a whole window and its next character are left out.
+// One text file per client, in the folder or the folders in it. Windows begin every so many characters; they
+// are cut when they are asked for. Files without a whole window and its next character are left out.
 class Text final : public Federation {
  public:
   explicit Text(const DataOptions& options) : step_(options.window_step) {
     if (options.path.empty()) {
       throw bad_request("data.path",
-                        "is not set; the text source needs the folder with a .txt file a client");
+                        "is not set; the text source needs the folder with one .txt file per client");
     }
     if (step_ == 0) throw bad_request("data.window_step", "0 characters lead nowhere; at least 1 is needed");
     const std::vector<fs::path> files = find_texts(options.path);
@@ -68,6 +69,13 @@ class Text final : public Federation {
     if (kVocabulary[label] == '\n') return "newline";
     if (kVocabulary[label] == ' ') return "space";
     return {kVocabulary[label]};
+  }
+
+  uint64_t fingerprint() const override {
+    Hash hash;
+    hash.add(step_);
+    for (const std::string& text : texts_) hash.add(text);
+    return hash.value();
   }
 
   void read(uint32_t client, Examples& into) const override {

@@ -43,7 +43,7 @@ std::vector<Client> random_clients(const ModelSpec& model, size_t count) {
 
 PartialSum sum_of(const std::vector<Client>& clients, size_t weights) {
   PartialSum sum(weights);
-  for (const Client& c : clients) EXPECT_TRUE(sum.add(c.held, c.whole, c.trained, c.examples));
+  for (const Client& c : clients) EXPECT_TRUE(sum.add_difference(c.held, c.whole, c.trained, c.examples));
   return sum;
 }
 
@@ -60,9 +60,8 @@ TEST_F(PartialSumTest, EveryMeanIsTheBruteForceOneOverItsHolders) {
   for (const Client& c : clients_) {
     c.held.for_each_run([&](size_t full, size_t sub, size_t count) {
       for (size_t i = 0; i < count; ++i) {
-        const double update =
-            static_cast<double>(c.trained[sub + i]) - static_cast<double>(c.whole[full + i]);
-        updates[full + i] += update * c.examples;
+        const float update = c.trained[sub + i] - c.whole[full + i];
+        updates[full + i] += double{update} * c.examples;
         holders[full + i] += c.examples;
       }
     });
@@ -100,18 +99,61 @@ TEST_F(PartialSumTest, ADivergedClientAddsNothing) {
                           std::numeric_limits<float>::infinity(), 100.0f}) {
     Client client = clients_[0];
     client.trained[client.trained.size() / 2] = bad;
-    EXPECT_FALSE(sum.add(client.held, client.whole, client.trained, client.examples));
+    EXPECT_FALSE(sum.add_difference(client.held, client.whole, client.trained, client.examples));
     EXPECT_EQ(sum, before);
   }
 }
 
 TEST_F(PartialSumTest, TheLargestSumDoesNotOverflow) {
   const Client& c = clients_[0];
-  const std::vector<float> whole(size_, 0.0f), trained(c.held.size(), 63.99f);
+  const std::vector<float> update(c.held.size(), 63.99f);
   PartialSum sum(size_);
-  EXPECT_TRUE(sum.add(c.held, whole, trained, PartialSum::kMostExamples - 1));
+  EXPECT_TRUE(sum.add(c.held, update, PartialSum::kMostExamples - 1));
   EXPECT_NEAR(sum.mean(0), 63.99, 1e-5);
-  EXPECT_THROW((void)sum.add(c.held, whole, trained, 1), Error);
+  EXPECT_THROW((void)sum.add(c.held, update, 1), Error);
+}
+
+TEST_F(PartialSumTest, AnUpdateIsTheFloatDifferenceWhoeverMakesIt) {
+  PartialSum sum(size_);
+  for (const Client& c : clients_) {
+    std::vector<float> update(c.held.size());
+    c.held.gather(c.whole, update);
+    for (size_t i = 0; i < update.size(); ++i) update[i] = c.trained[i] - update[i];
+    EXPECT_TRUE(sum.add(c.held, update, c.examples));
+  }
+  EXPECT_EQ(sum, sum_of(clients_, size_));
+}
+
+// What a network of ranks does: plain arrays are added, and the holders counted from who held what.
+TEST_F(PartialSumTest, CanBeReducedAsPlainArrays) {
+  const PartialSum expected = sum_of(clients_, size_);
+  PartialSum here = sum_of({clients_.begin(), clients_.begin() + 3}, size_);
+  const PartialSum there = sum_of({clients_.begin() + 3, clients_.end()}, size_);
+  for (size_t i = 0; i < size_; ++i) here.sums()[i] += there.sums()[i];
+  EXPECT_NE(here, expected);
+  for (size_t k = 3; k < clients_.size(); ++k) here.add_holder(clients_[k].held, clients_[k].examples);
+  EXPECT_EQ(here, expected);
+
+  PartialSum filled(size_);
+  std::ranges::copy(expected.sums(), filled.sums().begin());
+  std::ranges::copy(expected.holders(), filled.holders().begin());
+  filled.set_examples(expected.examples());
+  EXPECT_EQ(filled, expected);
+  EXPECT_THROW(filled.set_examples(PartialSum::kMostExamples), Error);
+}
+
+TEST_F(PartialSumTest, EverySizeIsChecked) {
+  const Client& c = clients_[0];
+  PartialSum sum(size_), shorter(size_ - 1);
+  const std::vector<float> too_few(c.held.size() - 1), too_many(c.held.size() + 1);
+  EXPECT_THROW((void)sum.add(c.held, too_few, 1), Error);
+  EXPECT_THROW((void)sum.add(c.held, too_many, 1), Error);
+  EXPECT_THROW((void)sum.add_difference(c.held, std::span(c.whole).first(3), c.trained, 1), Error);
+  EXPECT_THROW((void)sum.add_difference(c.held, c.whole, too_few, 1), Error);
+  EXPECT_THROW((void)shorter.add(c.held, c.trained, 1), Error);
+  EXPECT_THROW(shorter.add_holder(c.held, 1), Error);
+  EXPECT_THROW(sum.merge(shorter), Error);
+  EXPECT_EQ(sum, PartialSum(size_));
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>
     }
     features = layer.units > 0 ? units : type.pass(shapes[i], features);
   }
+  whole_size_ = full_offset;
 }
 
 void SubModel::gather(std::span<const float> whole, std::span<float> sub) const {

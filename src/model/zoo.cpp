@@ -98,6 +98,8 @@ std::vector<std::string> model_names() {
   return names;
 }
 
+ModelSpec resolve_model(const ModelOptions& options) { return find_model(options.name); }
+
 ModelSpec find_model(std::string_view name) {
   for (const auto make : kZoo) {
     ModelSpec model = make();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -10,28 +11,22 @@
 #include <utility>
 
 #include "nn/aligned.h"
+#include "nn/host_state.h"
 #include "nn/recently_used.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
 
-// Fixed, so that the mean loss has the same bits for any number of threads.
-constexpr size_t kEvaluationChunk = 100;
-
-// A round has one shape of sub-model, or a few; evaluation adds the whole model.
-constexpr size_t kKeptNetworks = 4;
-
-// What decides the arithmetic of a model.
-using NetworkKey = std::vector<std::pair<std::string, std::vector<size_t>>>;
-
-NetworkKey network_key(const ModelSpec& model) {
-  NetworkKey key{{"input", {model.input.channels, model.input.height, model.input.width}}};
-  for (const LayerSpec& layer : model.layers) {
-    key.push_back(
-        {layer.type, {layer.units, layer.kernel, layer.stride, layer.symbols, layer.last_step ? 1u : 0u}});
+// What decides the arithmetic of a model: everything in it but what things are called and who may hold them.
+ModelSpec arithmetic_of(ModelSpec model) {
+  model.name.clear();
+  model.vocabulary.clear();
+  for (LayerSpec& layer : model.layers) {
+    layer.name.clear();
+    layer.droppable = false;
   }
-  return key;
+  return model;
 }
 
 void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose) {
@@ -49,24 +44,36 @@ void check_examples(const Examples& examples, const ModelSpec& model, const std:
   }
 }
 
+HostState& host_state(ServerState* state) {
+  auto* mine = dynamic_cast<HostState*>(state);
+  if (mine == nullptr) throw failure("train", "the state was made by another device");
+  return *mine;
+}
+
 void check_cohort(const Cohort& cohort) {
   if (cohort.how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
   if (cohort.how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
-  if (cohort.sum->size() != cohort.weights.size()) {
-    throw bad_request("train", fmt::format("a sum of {} weights for a model of {}", cohort.sum->size(),
-                                           cohort.weights.size()));
+  const size_t weights = host_state(cohort.state).weights().size();
+  for (const Job& job : cohort.jobs) {
+    if (job.submodel->whole_size() == weights) continue;
+    throw bad_request("train", fmt::format("a sub-model of a model of {} weights; the state has {}",
+                                           job.submodel->whole_size(), weights));
   }
 }
 
-// How far a trained sub-model is from the whole model it was taken from.
-double squared_distance(const SubModel& held, std::span<const float> whole, std::span<const float> trained) {
+// The largest number of differently shaped sub-models of one cohort: one, or as many as there are tiers.
+size_t different_shapes(const Cohort& cohort) {
+  std::vector<ModelSpec> shapes;
+  for (const Job& job : cohort.jobs) {
+    const ModelSpec shape = arithmetic_of(job.submodel->spec());
+    if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
+  }
+  return shapes.size();
+}
+
+double squared_norm(std::span<const float> update) {
   double sum = 0;
-  held.for_each_run([&](size_t full, size_t sub, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      const double moved = static_cast<double>(trained[sub + i]) - static_cast<double>(whole[full + i]);
-      sum += moved * moved;
-    }
-  });
+  for (const float value : update) sum += static_cast<double>(value) * static_cast<double>(value);
   return sum;
 }
 
@@ -77,89 +84,111 @@ struct Place {
 
 // What one thread keeps between jobs and rounds.
 struct Worker {
-  RecentlyUsed<NetworkKey, std::unique_ptr<Network>> networks{kKeptNetworks};
+  RecentlyUsed<ModelSpec, std::unique_ptr<Network>> networks;
   Examples examples;            // the client's
   std::vector<uint32_t> order;  // of them
   AlignedFloats trained;        // the sub-model's weights
+  std::vector<float> update;    // the difference to those that were given
+  std::vector<std::byte> message;
   Examples batch;
   std::vector<float> logits;
   std::optional<PartialSum> sum;
-  PartialSum* sum_is_for = nullptr;  // the cohort's; none before the first update
+  HostState* sum_is_for = nullptr;  // none before the first update
 };
 
 class LocalTrainer final : public Trainer {
  public:
-  LocalTrainer(ThreadPool& pool, NetworkFactory make_network)
-      : pool_(pool), make_network_(std::move(make_network)), workers_(pool.threads()) {}
+  LocalTrainer(ThreadPool& pool, const ExampleSource& source, NetworkFactory make_network)
+      : pool_(pool), source_(source), make_network_(std::move(make_network)), workers_(pool.threads()) {}
 
-  std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts,
-                                                     const ReadExamples& read_examples) override {
-    std::vector<std::vector<JobReport>> reports;
+  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
+    return std::make_unique<HostState>(model, options, pool_);
+  }
+
+  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+    std::vector<std::vector<JobResult>> results;
     std::vector<Place> places;
+    size_t shapes = 0;
     for (size_t i = 0; i < cohorts.size(); ++i) {
       check_cohort(cohorts[i]);
-      reports.emplace_back(cohorts[i].jobs.size());
+      results.emplace_back(cohorts[i].jobs.size());
       for (size_t job = 0; job < cohorts[i].jobs.size(); ++job) places.push_back({i, job});
+      shapes = std::max(shapes, different_shapes(cohorts[i]));
     }
-    for (Worker& worker : workers_) worker.sum_is_for = nullptr;
+    for (Worker& worker : workers_) {
+      worker.networks.make_room(shapes + 1);  // evaluation has one more, of the whole model
+      worker.sum_is_for = nullptr;
+    }
     pool_.parallel_for(places.size(), [&](size_t index, size_t worker) {
       const Cohort& cohort = cohorts[places[index].cohort];
       const Job& job = cohort.jobs[places[index].job];
       Examples& examples = workers_[worker].examples;
-      read_examples(job.client, examples);
+      source_.read_train(job.client, examples);
       check_examples(examples, job.submodel->spec(), fmt::format("client {}", job.client));
-      reports[places[index].cohort][places[index].job] = run_job(job, cohort, workers_[worker]);
+      results[places[index].cohort][places[index].job] = run_job(job, cohort, workers_[worker]);
     });
     for (Worker& worker : workers_) hand_in(worker);
-    return reports;
+    return results;
   }
 
-  Evaluation evaluate(const ModelSpec& model, std::span<const float> weights,
-                      const Examples& examples) override {
+  std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) override {
+    const Examples& examples = source_.test_set();
+    const ModelSpec& model = host_state(&state).model();
     check_examples(examples, model, "evaluation");
-    if (const size_t count = parameter_count(model); weights.size() != count) {
-      throw bad_request("evaluation",
-                        fmt::format("{} weights, but {} has {}", weights.size(), model.name, count));
+    if (first + count > chunk_count(examples.count())) {
+      throw bad_request("evaluation", fmt::format("chunks {} to {} of {}", first, first + count,
+                                                  chunk_count(examples.count())));
     }
+    const std::span<const float> weights = state.weights();
     const size_t classes = class_count(model);
-    std::vector<Score> scores((examples.count() + kEvaluationChunk - 1) / kEvaluationChunk);
-    pool_.parallel_for(scores.size(), [&](size_t chunk, size_t index) {
+    std::vector<Evaluation> chunks(count);
+    pool_.parallel_for(count, [&](size_t chunk, size_t index) {
       Worker& worker = workers_[index];
-      const size_t first = chunk * kEvaluationChunk;
-      const size_t count = std::min(kEvaluationChunk, examples.count() - first);
-      worker.logits.resize(count * classes);
+      const size_t begin = (first + chunk) * kEvaluationChunk;
+      const size_t size = std::min(kEvaluationChunk, examples.count() - begin);
+      worker.logits.resize(size * classes);
       network(model, worker)
           .infer(weights,
-                 std::span(examples.inputs).subspan(first * examples.features, count * examples.features),
+                 std::span(examples.inputs).subspan(begin * examples.features, size * examples.features),
                  worker.logits);
-      scores[chunk] =
-          softmax_cross_entropy(worker.logits, std::span(examples.labels).subspan(first, count), {});
+      const Score score =
+          softmax_cross_entropy(worker.logits, std::span(examples.labels).subspan(begin, size), {});
+      chunks[chunk] = {.examples = size, .correct = score.correct, .loss = score.loss};
     });
-    Evaluation result{.examples = examples.count()};
-    for (const Score& score : scores) {
-      result.correct += score.correct;
-      result.loss += score.loss;
-    }
-    if (result.examples > 0) result.loss /= static_cast<double>(result.examples);
-    return result;
+    return chunks;
   }
 
  private:
   Network& network(const ModelSpec& model, Worker& worker) {
-    return *worker.networks.get(network_key(model), [&](const NetworkKey&) { return make_network_(model); });
+    return *worker.networks.get(arithmetic_of(model),
+                                [&](const ModelSpec& key) { return make_network_(key); });
   }
 
-  JobReport run_job(const Job& job, const Cohort& cohort, Worker& worker) {
-    const LocalTraining& how = cohort.how;
-    JobReport report{.examples = static_cast<uint32_t>(worker.examples.count())};
-    if (report.examples == 0) return report;
+  JobResult run_job(const Job& job, const Cohort& cohort, Worker& worker) {
+    JobResult result{.outcome = JobOutcome::kTrained,
+                     .examples = static_cast<uint32_t>(worker.examples.count())};
     worker.trained.resize(job.submodel->size());
-    job.submodel->gather(cohort.weights, worker.trained);
+    job.submodel->gather(cohort.state->weights(), worker.trained);
+    result.bytes_down =
+        transmit(*cohort.wire.down, worker.trained, key(cohort, job, Purpose::kWireDown), worker.message);
+    const bool as_it_was = cohort.wire.down->lossless();
+    if (!as_it_was) worker.update.assign(worker.trained.begin(), worker.trained.end());  // what arrived
 
+    const Score total = result.examples == 0 ? Score{} : train_locally(job, cohort, worker);
+    const double seen = std::max(1.0, static_cast<double>(cohort.how.epochs) * result.examples);
+    result.loss = total.loss / seen;
+    result.accuracy = static_cast<double>(total.correct) / seen;
+    add_update(job, cohort, worker, result);
+    return result;
+  }
+
+  // E epochs of SGD on worker.trained.
+  Score train_locally(const Job& job, const Cohort& cohort, Worker& worker) {
+    const LocalTraining& how = cohort.how;
     Network& net = network(job.submodel->spec(), worker);
-    Random random(job.batch_order);
+    Random random(key(cohort, job, Purpose::kBatchOrder));
     std::vector<uint32_t>& order = worker.order;
-    order.resize(report.examples);
+    order.resize(worker.examples.count());
     std::iota(order.begin(), order.end(), 0u);
     Score total;
     for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
@@ -173,11 +202,11 @@ class LocalTrainer final : public Trainer {
         total.correct += score.correct;
       }
     }
-    const double seen = static_cast<double>(how.epochs) * report.examples;
-    report.loss = total.loss / seen;
-    report.accuracy = static_cast<double>(total.correct) / seen;
-    add_update(job, cohort, worker, report);
-    return report;
+    return total;
+  }
+
+  static RandomKey key(const Cohort& cohort, const Job& job, Purpose purpose) {
+    return {.seed = cohort.seed, .round = cohort.draw, .client = job.client, .purpose = purpose};
   }
 
   static void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, Examples& batch) {
@@ -185,30 +214,61 @@ class LocalTrainer final : public Trainer {
     for (const uint32_t index : chosen) batch.append(examples.input(index), examples.labels[index]);
   }
 
-  void add_update(const Job& job, const Cohort& cohort, Worker& worker, JobReport& report) {
-    if (worker.sum_is_for != cohort.sum) {
+  // Sends the update back and adds what arrives, if it can be counted.
+  void add_update(const Job& job, const Cohort& cohort, Worker& worker, JobResult& result) {
+    HostState& state = host_state(cohort.state);
+    const Wire& wire = cohort.wire;
+    const bool plain = wire.down->lossless() && wire.up->lossless() && !cohort.squared_norms;
+    if (plain) {
+      result.bytes_up = wire.up->encoded_size(job.submodel->size());
+    } else {
+      if (wire.down->lossless()) {
+        worker.update.resize(job.submodel->size());
+        job.submodel->gather(state.weights(), worker.update);
+      }
+      for (size_t i = 0; i < worker.update.size(); ++i)
+        worker.update[i] = worker.trained[i] - worker.update[i];
+      result.bytes_up = transmit(*wire.up, worker.update, key(cohort, job, Purpose::kWireUp), worker.message);
+      if (cohort.squared_norms) result.squared_norm = squared_norm(worker.update);
+    }
+    if (!std::isfinite(result.loss)) {
+      result.outcome = JobOutcome::kDiverged;
+    } else if (auto fault = fault_in(result, cohort.jobs.size())) {
+      result.outcome = JobOutcome::kRejected;
+      result.why = std::move(*fault);
+    } else if (result.examples > 0) {
+      PartialSum& sum = sum_for(state, worker);
+      const bool sane =
+          plain ? sum.add_difference(*job.submodel, state.weights(), worker.trained, result.examples)
+                : sum.add(*job.submodel, worker.update, result.examples);
+      if (!sane) result.outcome = JobOutcome::kDiverged;
+    }
+  }
+
+  // The thread's own sum for that state, empty when it is taken up.
+  PartialSum& sum_for(HostState& state, Worker& worker) {
+    if (worker.sum_is_for != &state) {
       hand_in(worker);
-      if (!worker.sum || worker.sum->size() != cohort.sum->size()) {
-        worker.sum.emplace(cohort.sum->size());
+      if (!worker.sum || worker.sum->size() != state.sum().size()) {
+        worker.sum.emplace(state.sum().size());
       } else {
         worker.sum->clear();
       }
-      worker.sum_is_for = cohort.sum;
+      worker.sum_is_for = &state;
     }
-    report.diverged = !worker.sum->add(*job.submodel, cohort.weights, worker.trained, report.examples);
-    if (cohort.how.squared_norms)
-      report.squared_norm = squared_distance(*job.submodel, cohort.weights, worker.trained);
+    return *worker.sum;
   }
 
   // A thread keeps one sum, whatever the number of cohorts: it takes up the next when it has handed in this.
   void hand_in(Worker& worker) {
     if (worker.sum_is_for == nullptr) return;
     const std::lock_guard lock(handing_in_);
-    worker.sum_is_for->merge(*worker.sum);
+    worker.sum_is_for->sum().merge(*worker.sum);
     worker.sum_is_for = nullptr;
   }
 
   ThreadPool& pool_;
+  const ExampleSource& source_;
   NetworkFactory make_network_;
   std::vector<Worker> workers_;
   std::mutex handing_in_;
@@ -216,8 +276,9 @@ class LocalTrainer final : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, NetworkFactory make_network) {
-  return std::make_unique<LocalTrainer>(pool, std::move(make_network));
+std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, const ExampleSource& source,
+                                            NetworkFactory make_network) {
+  return std::make_unique<LocalTrainer>(pool, source, std::move(make_network));
 }
 
 }  // namespace subfleet

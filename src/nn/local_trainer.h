@@ -10,6 +10,7 @@ namespace subfleet {
 
 // A trainer that gives every job to one thread of the pool, which runs it on a network of the job's
 // sub-model.
-std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, NetworkFactory make_network);
+std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, const ExampleSource& source,
+                                            NetworkFactory make_network);
 
 }  // namespace subfleet

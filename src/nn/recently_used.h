@@ -11,7 +11,10 @@ namespace subfleet {
 template <typename Key, typename Value>
 class RecentlyUsed {
  public:
-  explicit RecentlyUsed(size_t capacity) : capacity_(capacity) {}
+  explicit RecentlyUsed(size_t capacity = 2) : capacity_(capacity) {}
+
+  // From now on keeps at least so many.
+  void make_room(size_t capacity) { capacity_ = std::max(capacity_, capacity); }
 
   // make(key) gives the value of a key that is not kept. The reference holds until the next call.
   template <typename Make>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <vector>
@@ -37,15 +38,67 @@ inline ModelSpec small_char_lstm() {
 // Their two droppable layers have 6 and 10 units.
 inline std::vector<ModelSpec> small_droppable_models() { return {small_cnn(), small_char_lstm()}; }
 
+// Examples that lie ready: those of client k are the k-th, or the last.
+struct ReadyExamples final : ExampleSource {
+  std::vector<Examples> clients;
+  Examples test;
+
+  void read_train(uint32_t client, Examples& into) const override {
+    into = clients[std::min<size_t>(client, clients.size() - 1)];
+  }
+  const Examples& test_set() const override { return test; }
+};
+
+// What came of training a cohort: the results and the updates' sum.
+struct Trained {
+  std::vector<JobResult> results;
+  PartialSum sum{0};
+};
+
+// A state that holds these weights.
+inline std::unique_ptr<ServerState> state_of(Trainer& trainer, const ModelSpec& model,
+                                             std::span<const float> weights) {
+  auto state = trainer.make_state(model, {.optimizer = "fedavg"});
+  state->set_weights(weights);
+  return state;
+}
+
+inline PartialSum sum_of(ServerState& state) {
+  PartialSum copy(0);
+  state.with_sum([&](PartialSum& sum) { copy = sum; });
+  return copy;
+}
+
+// Trains one cohort from these weights; its state is made here.
+inline Trained train_cohort(Trainer& trainer, Cohort cohort, std::span<const float> weights) {
+  const auto state = state_of(trainer, *cohort.model, weights);
+  cohort.state = state.get();
+  Trained trained{.results = trainer.train({&cohort, 1}).front()};
+  trained.sum = sum_of(*state);
+  return trained;
+}
+
+inline Evaluation evaluate(Trainer& trainer, const ModelSpec& model, std::span<const float> weights,
+                           size_t examples) {
+  const auto state = state_of(trainer, model, weights);
+  Evaluation total;
+  for (const Evaluation& chunk : trainer.evaluate(*state, 0, chunk_count(examples))) total += chunk;
+  return total;
+}
+
+inline Wire exact_wire() { return {.down = &find_codec("f32"), .up = &find_codec("f32")}; }
+
 // A round of clients with different sub-models, some of different sizes, and different numbers of examples:
 // one of them none, some not a multiple of the batch.
 struct SmallRound {
   ModelSpec model;  // with droppable layers of 6 and 10 units
   std::vector<float> weights = random_weights(model);
+  ReadyExamples examples;
   std::deque<SubModel> submodels;
   std::vector<Job> jobs;
 
   explicit SmallRound(ModelSpec of = small_cnn()) : model(std::move(of)) {
+    constexpr std::array<size_t, 5> kCounts{25, 10, 7, 0, 13};
     const std::vector<std::vector<std::vector<uint32_t>>> kept{{{0, 2, 4}, {0, 1, 2, 3, 4}},
                                                                {{1, 2, 5}, {1, 3, 5, 7, 9}},
                                                                {{3, 4, 5}, {5, 6, 7, 8, 9}},
@@ -53,19 +106,25 @@ struct SmallRound {
                                                                {{0}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}};
     for (uint32_t client = 0; client < kept.size(); ++client) {
       submodels.emplace_back(model, kept[client]);
-      jobs.push_back(
-          {.client = client, .submodel = &submodels.back(), .batch_order = {.seed = 3, .client = client}});
+      jobs.push_back({.client = client, .row = client, .submodel = &submodels.back()});
+      examples.clients.push_back(random_examples(model, kCounts[client], client));
     }
+    examples.test = random_examples(model, 350, 20);
   }
 
-  Examples examples_of(uint32_t client) const {
-    constexpr std::array<size_t, 5> kCounts{25, 10, 7, 0, 13};
-    return random_examples(model, kCounts[client], client);
+  Cohort cohort(const LocalTraining& how) const {
+    return {.model = &model,
+            .code = {},
+            .seed = 3,
+            .draw = 1,
+            .rows = static_cast<uint32_t>(jobs.size()),
+            .jobs = jobs,
+            .how = how,
+            .wire = exact_wire()};
   }
 
-  std::vector<JobReport> train(Trainer& trainer, const LocalTraining& how, PartialSum& sum) const {
-    return trainer.train(
-        weights, jobs, [this](uint32_t client, Examples& into) { into = examples_of(client); }, how, sum);
+  Trained train(Trainer& trainer, const LocalTraining& how) const {
+    return train_cohort(trainer, cohort(how), weights);
   }
 };
 

@@ -9,26 +9,21 @@ namespace subfleet {
 namespace {
 
 bool always() { return true; }
+std::string plain_loops() { return {}; }
 
 struct TrainerEntry {
   std::string_view name;
   bool (*is_available)();
-  std::unique_ptr<Trainer> (*make)(ThreadPool&);
+  std::unique_ptr<Trainer> (*make)(ThreadPool&, const ExampleSource&);
+  std::string (*kernels)();
 };
 
 constexpr std::array<TrainerEntry, 2> kTrainers{{
-    {"reference", always, make_reference_trainer},
-    {"cpu", has_cpu_trainer, make_cpu_trainer},
+    {"reference", always, make_reference_trainer, plain_loops},
+    {"cpu", has_cpu_trainer, make_cpu_trainer, cpu_kernels},
 }};
 
 }  // namespace
-
-std::vector<JobReport> Trainer::train(std::span<const float> weights, std::span<const Job> jobs,
-                                      const ReadExamples& read_examples, const LocalTraining& how,
-                                      PartialSum& sum) {
-  const Cohort only{.weights = weights, .jobs = jobs, .how = how, .sum = &sum};
-  return std::move(train_together({&only, 1}, read_examples).front());
-}
 
 std::vector<std::string> trainer_names() {
   std::vector<std::string> names;
@@ -38,9 +33,17 @@ std::vector<std::string> trainer_names() {
   return names;
 }
 
-std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool) {
+std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool,
+                                      const ExampleSource& source) {
   for (const TrainerEntry& entry : kTrainers) {
-    if (entry.name == device) return entry.make(pool);
+    if (entry.name == device) return entry.make(pool, source);
+  }
+  throw unknown_name("device", device, trainer_names());
+}
+
+std::string trainer_kernels(std::string_view device) {
+  for (const TrainerEntry& entry : kTrainers) {
+    if (entry.name == device) return entry.kernels();
   }
   throw unknown_name("device", device, trainer_names());
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nn/trainer_testing.h"
 #include "subfleet/error.h"
 #include "subfleet/thread_pool.h"
 
@@ -14,13 +15,14 @@ TEST(Trainers, EveryListedNameCanBeMade) {
   ThreadPool pool(1);
   const std::vector<std::string> names = trainer_names();
   EXPECT_TRUE(std::ranges::find(names, "reference") != names.end());
-  for (const std::string& name : names) EXPECT_NE(make_trainer(name, pool), nullptr);
+  const ReadyExamples examples;
+  for (const std::string& name : names) EXPECT_NE(make_trainer(name, pool, examples), nullptr);
 }
 
 TEST(Trainers, AnUnknownNameIsAnErrorThatNamesTheNearest) {
   ThreadPool pool(1);
   try {
-    make_trainer("refrence", pool);
+    make_trainer("refrence", pool, ReadyExamples());
     FAIL() << "made a trainer of an unknown name";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kRequest);

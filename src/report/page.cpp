@@ -120,10 +120,10 @@ class PageWriter {
 
   void write_tiles(const RunSummary& run) {
     double seconds = 0;
-    uint64_t diverged = 0;
+    uint64_t left_out = 0;
     for (const auto& record : run.rounds) {
       seconds += record.seconds;
-      diverged += record.diverged;
+      left_out += record.outcomes.left_out();
     }
     const auto tile = [this](const std::string& value, std::string_view label) {
       add("<div class=\"card tile\"><b>{}</b><span>{}</span></div>\n", value, label);
@@ -134,7 +134,7 @@ class PageWriter {
     tile(fmt::format("{}", rounds_done(run)), "rounds");
     tile(bytes(bytes_total(run)), run.search_bytes > 0 ? "exchanged, search included" : "exchanged");
     tile(human_time(seconds), "training time");
-    if (diverged > 0) tile(fmt::format("{}", diverged), "client trainings left out (diverged)");
+    if (left_out > 0) tile(fmt::format("{}", left_out), "client trainings left out");
     page_ += "</div>\n";
   }
 

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "subfleet/error.h"
+#include "subfleet/training.h"
 
 namespace subfleet {
 namespace {
@@ -29,8 +30,9 @@ Config candidate_config(const Config& config, const RateSearch& search, size_t i
   return own;
 }
 
-CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet, ThreadPool& pool)
-    : config_(config), folder_(folder), fleet_(fleet), pool_(pool) {}
+CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet,
+                             const Provenance& now)
+    : config_(config), folder_(folder), fleet_(fleet), now_(now) {}
 
 CandidateRuns::Entry CandidateRuns::open(const RateSearch& search, size_t index) const {
   const std::filesystem::path folder = folder_.candidate(search.candidates()[index].value);
@@ -41,13 +43,13 @@ CandidateRuns::Entry CandidateRuns::open(const RateSearch& search, size_t index)
     return entry;
   }
   const Config config = candidate_config(config_, search, index);
-  entry.run = std::make_unique<Run>(config, fleet_, pool_);
+  entry.run = std::make_unique<Run>(config, fleet_);
   if (entry.writer) {
-    entry.writer->restore(config, *entry.run);
+    entry.writer->restore(*entry.run, now_);
     entry.log = entry.writer->log();
   } else {
     if (const auto weights = folder_.initial_weights(entry.run->model())) entry.run->set_weights(*weights);
-    entry.writer.emplace(RunWriter::begin(folder, config, *entry.run));
+    entry.writer.emplace(RunWriter::begin(folder, *entry.run, now_));
   }
   return entry;
 }
@@ -74,15 +76,15 @@ std::vector<CandidateRound> CandidateRuns::next_round(const RateSearch& search) 
 }
 
 void CandidateRuns::train(const std::vector<Entry*>& entries) {
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::vector<Run*> runs;
   for (const Entry* entry : entries) runs.push_back(entry->run.get());
-  const std::vector<RoundReport> reports = step_together(runs, fleet_);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  const std::vector<RoundRecord> records = step_together(runs, fleet_);
+  const double seconds = watch.seconds() / static_cast<double>(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     Entry& entry = *entries[i];
-    entry.log.push_back(
-        measure_round(*entry.run, reports[i], seconds.count() / static_cast<double>(entries.size())));
+    entry.log.push_back(records[i]);
+    measure_round(*entry.run, entry.log.back(), seconds);
     entry.writer->append(entry.log.back());
   }
 }

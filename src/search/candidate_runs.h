@@ -19,7 +19,7 @@ namespace subfleet {
 class CandidateRuns {
  public:
   // Everything outlives this object.
-  CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet, ThreadPool& pool);
+  CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet, const Provenance& now);
 
   // One more round of each of search.running(), for search.record().
   std::vector<CandidateRound> next_round(const RateSearch& search);
@@ -34,7 +34,7 @@ class CandidateRuns {
  private:
   struct Entry {
     std::vector<RoundRecord> log;
-    std::unique_ptr<Run> run;  // none: it is not to be trained any more
+    std::unique_ptr<Run> run;  // none: it is no longer to be trained
     std::optional<RunWriter> writer;
   };
   Entry open(const RateSearch& search, size_t index) const;
@@ -43,7 +43,7 @@ class CandidateRuns {
   const Config& config_;
   const SearchFolder& folder_;
   Fleet& fleet_;
-  ThreadPool& pool_;
+  const Provenance& now_;
   std::map<size_t, Entry> entries_;  // by the candidate's index
 };
 

@@ -150,7 +150,7 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
 #define FIELD(path) ([](Config& c) -> auto& { return c.path; })
 const std::vector<Key>& keys() {
   static const std::vector<Key> table{
-      key("model.name", FIELD(model), "which network of the model zoo"),
+      key("model.name", FIELD(model.name), "which network of the model zoo"),
       key("data.source", FIELD(data.source), "where the clients' examples come from"),
       key("data.path", FIELD(data.path), "the folder of a source that reads files", false),
       key("data.min_samples", FIELD(data.min_samples), "clients with fewer examples are left out"),
@@ -164,11 +164,13 @@ const std::vector<Key>& keys() {
       key("code.family", FIELD(code.family), "how the masks are made; see 'subfleet codes --list'"),
       key("code.keep", FIELD(code.keep), "kept fraction of the units of a droppable layer", true, kFraction),
       key("code.tiers", FIELD(code.tiers), "strong and weak clients, equally many of each: the share of its code word that each keeps", true, kFraction),
-      key("round.clients", FIELD(clients), "clients a round", true, kCount),
-      key("round.epochs", FIELD(local.epochs), "passes of a client over its examples", true, kCount),
-      key("round.batch", FIELD(local.batch), "examples a step", true, {1, 4096}),
-      key("round.client_lr", FIELD(local.client_lr), "the clients' learning rate", true, {0, 1e6}),
-      key("round.shuffle", FIELD(local.shuffle), "false keeps the data's order"),
+      key("wire.down", FIELD(wire.down), "how weights travel to a client"),
+      key("wire.up", FIELD(wire.up), "how a client's update travels back"),
+      key("round.clients", FIELD(round.clients), "clients per round", true, kCount),
+      key("round.epochs", FIELD(round.epochs), "passes of a client over its examples", true, kCount),
+      key("round.batch", FIELD(round.batch), "examples per step", true, {1, 4096}),
+      key("round.client_lr", FIELD(round.client_lr), "the clients' learning rate", true, {1e-9, 1e6}),
+      key("round.shuffle", FIELD(round.shuffle), "false keeps the data's order"),
       key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
       key("server.lr", FIELD(server.lr), "the server's learning rate; 0 is the optimizer's default", true, {0, 1e6}),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
@@ -290,14 +292,6 @@ void read_table(Config& config, const toml::table& table, const std::string& pre
 
 }  // namespace
 
-LayerCode CodeOptions::of(const std::string& layer) const {
-  LayerCode own;
-  if (const auto found = layers.find(layer); found != layers.end()) own = found->second;
-  if (own.family.empty()) own.family = family;
-  if (own.keep == 0) own.keep = keep;
-  return own;
-}
-
 std::vector<Setting> settings(const Config& config) {
   std::vector<Setting> all;
   for (const Key& k : keys_of(config)) all.push_back({k.name, k.print(config), k.help});
@@ -349,16 +343,29 @@ std::string to_toml(const Config& config) {
   return text;
 }
 
-std::map<std::string, std::string> fixed_settings(const Config& config) {
-  std::map<std::string, std::string> fixed;
+FixedSettings fixed_settings(const Config& config) {
+  FixedSettings fixed;
   for (const Key& k : keys_of(config)) {
     if (k.fixed) fixed.emplace(k.name, k.print(config));
   }
   return fixed;
 }
 
+std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after) {
+  for (const auto& [name, value] : before) {
+    const auto found = after.find(name);
+    if (found == after.end() || found->second != value) return name;
+  }
+  for (const auto& [name, value] : after) {
+    if (!before.contains(name)) return name;
+  }
+  return std::nullopt;
+}
+
 void validate(Config& config) {
-  check_code(find_model(config.model), config.code);
+  check_code(resolve_model(config.model), config.code);
+  find_codec(config.wire.down);
+  find_codec(config.wire.up);
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }

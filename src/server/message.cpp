@@ -115,7 +115,7 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   walk(field, m.code.layers);
   field(m.code.tiers);
   field(m.seed);
-  field(m.round);
+  field(m.draw);
   field(m.rows);
   field(m.row);
   field(m.client);
@@ -123,17 +123,18 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   field(m.local.batch);
   field(m.local.client_lr);
   field(m.local.shuffle);
+  field(m.down);
+  field(m.up);
   field(m.weights);
 }
 
 template <typename Walk>
 void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decltype(m)>, UpdateMessage> {
-  field(m.round);
+  field(m.draw);
   field(m.row);
-  field(m.report.examples);
-  field(m.report.loss);
-  field(m.report.accuracy);
-  field(m.report.diverged);
+  field(m.examples);
+  field(m.loss);
+  field(m.accuracy);
   field(m.update);
 }
 
@@ -158,11 +159,11 @@ Message decode_with(uint32_t magic, std::span<const std::byte> bytes) {
 }
 
 template <typename Message>
-size_t size_with(const Message& header, size_t weights) {
+size_t size_of(const Message& message) {
   Counter counter;
   counter(kJobMagic);
-  walk(counter, header);
-  return counter.bytes + weights * sizeof(float);
+  walk(counter, message);
+  return counter.bytes;
 }
 
 }  // namespace
@@ -175,13 +176,40 @@ UpdateMessage decode_update(std::span<const std::byte> bytes) {
   return decode_with<UpdateMessage>(kUpdateMagic, bytes);
 }
 
-size_t encoded_size(const JobMessage& header, size_t weights) { return size_with(header, weights); }
-size_t encoded_size(const UpdateMessage& header, size_t weights) { return size_with(header, weights); }
+size_t envelope_size(const JobMessage& message) { return size_of(message) - message.weights.size(); }
+size_t envelope_size(const UpdateMessage& message) { return size_of(message) - message.update.size(); }
+
+JobMessage job_message(const Cohort& cohort) {
+  return {.model = model_text(*cohort.model),
+          .code = cohort.code,
+          .seed = cohort.seed,
+          .draw = cohort.draw,
+          .rows = cohort.rows,
+          .row = 0,
+          .client = 0,
+          .local = cohort.how,
+          .down = std::string(cohort.wire.down->name()),
+          .up = std::string(cohort.wire.up->name()),
+          .weights = {}};
+}
+
+std::string model_text(const ModelSpec& model) { return model.name; }
+ModelSpec named_model(const std::string& text) { return find_model(text); }
+
+Cohort cohort_of(const JobMessage& message) {
+  return {.code = message.code,
+          .seed = message.seed,
+          .draw = message.draw,
+          .rows = message.rows,
+          .jobs = {},
+          .how = message.local,
+          .wire = {.down = &find_codec(message.down), .up = &find_codec(message.up)}};
+}
 
 SubModel named_submodel(const JobMessage& m) {
   if (m.row >= m.rows) throw bad_request("message", "names a row that its book does not have");
-  const ModelSpec model = find_model(m.model);
-  return {model, RoundMasks(model, m.code, m.seed, m.round, m.rows).kept(m.row, m.client)};
+  const ModelSpec model = named_model(m.model);
+  return {model, RoundMasks(model, m.code, m.seed, m.draw, m.rows).kept(m.row, m.client)};
 }
 
 }  // namespace subfleet

@@ -6,41 +6,55 @@
 #include <string>
 #include <vector>
 
-#include "subfleet/config.h"
+#include "subfleet/round.h"
 #include "subfleet/submodel.h"
 
 namespace subfleet {
 
 // What travels to a client: which sub-model it gets, by the few numbers that name it (never as bits), how to
-// train it, and its weights.
+// train it, and its weights as the codec `down` has encoded them.
 struct JobMessage {
-  std::string model;
+  std::string model;  // a name of the zoo
   CodeOptions code;
   uint64_t seed = 0;
-  uint32_t round = 0;
+  uint32_t draw = 0;
   uint32_t rows = 0;  // clients of the round
   uint32_t row = 0;   // this one's
   uint32_t client = 0;
   LocalTraining local;
-  std::vector<float> weights;
+  std::string down, up;  // codecs
+  std::vector<std::byte> weights;
 };
 
-// What travels back: the trained minus the given weights, and the client's report.
+// What travels back: the client's result, and the f32 difference of its trained and its given weights as the
+// codec `up` has encoded it.
 struct UpdateMessage {
-  uint32_t round = 0;
+  uint32_t draw = 0;
   uint32_t row = 0;
-  JobReport report;
-  std::vector<float> update;
+  uint32_t examples = 0;
+  double loss = 0;
+  double accuracy = 0;
+  std::vector<std::byte> update;
 };
+
+// The message to the first row of a cohort, without weights; the others differ in row, client and weights.
+JobMessage job_message(const Cohort& cohort);
 
 std::vector<std::byte> encode(const JobMessage& message);
 std::vector<std::byte> encode(const UpdateMessage& message);
 JobMessage decode_job(std::span<const std::byte> bytes);        // throws Error if malformed
 UpdateMessage decode_update(std::span<const std::byte> bytes);  // throws Error if malformed
 
-// encode(...).size(), without building the message around `weights` values.
-size_t encoded_size(const JobMessage& header, size_t weights);
-size_t encoded_size(const UpdateMessage& header, size_t weights);
+// The bytes of a message around its encoded weights or update.
+size_t envelope_size(const JobMessage& message);
+size_t envelope_size(const UpdateMessage& message);
+
+// A model as it is named in a message, and back.
+std::string model_text(const ModelSpec& model);
+ModelSpec named_model(const std::string& text);
+
+// What a message says of its cohort: all but the model, the jobs and the state.
+Cohort cohort_of(const JobMessage& message);
 
 // The sub-model that a job message names: what a device rebuilds from it.
 SubModel named_submodel(const JobMessage& message);

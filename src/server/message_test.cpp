@@ -14,12 +14,14 @@ JobMessage job() {
   return {.model = "emnist-mlp",
           .code = {.family = "gold", .keep = 0.5},
           .seed = 0x123456789abcdef0,
-          .round = 7,
+          .draw = 7,
           .rows = 5,
           .row = 3,
           .client = 99,
           .local = {.epochs = 2, .batch = 20, .client_lr = 0.5f, .shuffle = false},
-          .weights = {1.5f, -2.0f, 3.25f}};
+          .down = "f32",
+          .up = "f32",
+          .weights = std::vector<std::byte>(12, std::byte{5})};
 }
 
 TEST(Message, AJobComesBackAsItWas) {
@@ -30,7 +32,7 @@ TEST(Message, AJobComesBackAsItWas) {
   EXPECT_TRUE(got.code.layers.empty());
   EXPECT_TRUE(got.code.tiers.empty());
   EXPECT_EQ(got.seed, sent.seed);
-  EXPECT_EQ(got.round, sent.round);
+  EXPECT_EQ(got.draw, sent.draw);
   EXPECT_EQ(got.rows, sent.rows);
   EXPECT_EQ(got.row, sent.row);
   EXPECT_EQ(got.client, sent.client);
@@ -38,41 +40,64 @@ TEST(Message, AJobComesBackAsItWas) {
   EXPECT_EQ(got.local.batch, sent.local.batch);
   EXPECT_EQ(got.local.client_lr, sent.local.client_lr);
   EXPECT_EQ(got.local.shuffle, sent.local.shuffle);
+  EXPECT_EQ(got.down, sent.down);
+  EXPECT_EQ(got.up, sent.up);
   EXPECT_EQ(got.weights, sent.weights);
 }
 
 TEST(Message, AnUpdateComesBackAsItWas) {
-  const UpdateMessage sent{.round = 4,
+  const UpdateMessage sent{.draw = 4,
                            .row = 2,
-                           .report = {.examples = 17, .loss = 0.25, .accuracy = 0.5, .diverged = true},
-                           .update = {0.5f, -0.5f}};
+                           .examples = 17,
+                           .loss = 0.25,
+                           .accuracy = 0.5,
+                           .update = std::vector<std::byte>(8, std::byte{7})};
   const UpdateMessage got = decode_update(encode(sent));
-  EXPECT_EQ(got.round, sent.round);
+  EXPECT_EQ(got.draw, sent.draw);
   EXPECT_EQ(got.row, sent.row);
-  EXPECT_EQ(got.report.examples, sent.report.examples);
-  EXPECT_EQ(got.report.loss, sent.report.loss);
-  EXPECT_EQ(got.report.accuracy, sent.report.accuracy);
-  EXPECT_EQ(got.report.diverged, sent.report.diverged);
+  EXPECT_EQ(got.examples, sent.examples);
+  EXPECT_EQ(got.loss, sent.loss);
+  EXPECT_EQ(got.accuracy, sent.accuracy);
   EXPECT_EQ(got.update, sent.update);
 }
 
-TEST(Message, TheCountedSizeIsTheEncodedSize) {
-  JobMessage header = job();
-  const size_t weights = header.weights.size();
-  const size_t encoded = encode(header).size();
-  header.weights.clear();
-  EXPECT_EQ(encoded_size(header, weights), encoded);
+TEST(Message, TheEnvelopeIsAllButTheValues) {
+  const JobMessage sent = job();
+  EXPECT_EQ(envelope_size(sent) + sent.weights.size(), encode(sent).size());
+  const UpdateMessage update{.draw = 1, .row = 1, .update = std::vector<std::byte>(16)};
+  EXPECT_EQ(envelope_size(update) + 16, encode(update).size());
+  EXPECT_LT(envelope_size(sent), 128u) << "a mask travels as the numbers that name it";
+}
 
-  const UpdateMessage update{.round = 1, .row = 1, .report = {}, .update = {1, 2, 3, 4}};
-  EXPECT_EQ(encoded_size(UpdateMessage{}, 4), encode(update).size());
-  EXPECT_LT(encoded_size(header, 0), 128u) << "a mask travels as the numbers that name it";
+TEST(Message, ACohortNamedInAMessageIsTheSameElsewhere) {
+  const ModelSpec model = find_model("emnist-mlp");
+  const Cohort cohort{.model = &model,
+                      .code = {.family = "random", .keep = 0.25, .layers = {{"dense2", {.keep = 0.5}}}},
+                      .seed = 5,
+                      .draw = 6,
+                      .rows = 7,
+                      .jobs = {},
+                      .how = {.epochs = 3, .batch = 4, .client_lr = 0.5f, .shuffle = false},
+                      .wire = {.down = &find_codec("f32"), .up = &find_codec("f32")}};
+  const JobMessage message = decode_job(encode(job_message(cohort)));
+  const Cohort elsewhere = cohort_of(message);
+  EXPECT_EQ(named_model(message.model), model);
+  EXPECT_EQ(elsewhere.code, cohort.code);
+  EXPECT_EQ(elsewhere.seed, 5u);
+  EXPECT_EQ(elsewhere.draw, 6u);
+  EXPECT_EQ(elsewhere.rows, 7u);
+  EXPECT_EQ(elsewhere.how.epochs, 3u);
+  EXPECT_EQ(elsewhere.how.batch, 4u);
+  EXPECT_EQ(elsewhere.how.client_lr, 0.5f);
+  EXPECT_FALSE(elsewhere.how.shuffle);
+  EXPECT_EQ(elsewhere.wire.down, cohort.wire.down);
 }
 
 TEST(Message, ADeviceRebuildsTheServersSubModelFromTheMessage) {
   const JobMessage message = job();
   const std::vector<uint32_t> clients{95, 96, 97, 99, 98};
   const auto server =
-      draw_submodels(find_model(message.model), message.code, message.seed, message.round, clients);
+      draw_submodels(find_model(message.model), message.code, message.seed, message.draw, clients);
   const SubModel device = named_submodel(decode_job(encode(message)));
   ASSERT_EQ(device.tensors().size(), server[3].tensors().size());
   for (size_t t = 0; t < device.tensors().size(); ++t) {
@@ -88,7 +113,7 @@ TEST(Message, ADeviceOfAnyTierRebuildsItsSubModelOfLayersWithTheirOwnCodes) {
   message.code.tiers = {1.0, 0.5, 0.25};
   const std::vector<uint32_t> clients{95, 96, 97, 98, 99};
   const auto server =
-      draw_submodels(find_model(message.model), message.code, message.seed, message.round, clients);
+      draw_submodels(find_model(message.model), message.code, message.seed, message.draw, clients);
   std::vector<size_t> sizes;
   for (message.row = 0; message.row < message.rows; ++message.row) {
     message.client = clients[message.row];
@@ -97,7 +122,7 @@ TEST(Message, ADeviceOfAnyTierRebuildsItsSubModelOfLayersWithTheirOwnCodes) {
     EXPECT_EQ(got.code.layers.at("conv2").keep, 0.75);
     EXPECT_EQ(got.code.layers.at("dense1").keep, 0);
     EXPECT_EQ(got.code.tiers, message.code.tiers);
-    EXPECT_EQ(encoded_size(message, 0), encode(message).size());
+    EXPECT_EQ(envelope_size(message) + message.weights.size(), encode(message).size());
     const SubModel device = named_submodel(got);
     ASSERT_EQ(device.size(), server[message.row].size());
     for (size_t t = 0; t < device.tensors().size(); ++t) {

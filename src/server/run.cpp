@@ -6,14 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string_view>
 #include <unordered_set>
 
-#include "server/message.h"
-#include "server/weight_ranges.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
 
@@ -28,28 +25,22 @@ double median(std::vector<double> values) {
   return (values[middle] + *std::max_element(values.begin(), values.begin() + middle)) / 2;
 }
 
-void summarise(std::span<const JobReport> reports, RoundReport& round) {
+RoundRecord summary_of(uint32_t round, std::span<const JobResult> results) {
+  RoundRecord record{.round = round};
   std::vector<double> accuracies;
   double loss = 0, examples = 0;
-  for (const JobReport& report : reports) {
-    round.diverged += report.diverged ? 1 : 0;
-    if (report.diverged || report.examples == 0) continue;
-    accuracies.push_back(report.accuracy);
-    loss += report.loss * report.examples;
-    examples += report.examples;
+  for (const JobResult& result : results) {
+    record.bytes_down += result.bytes_down;
+    record.bytes_up += result.bytes_up;
+    ++record.outcomes[result.outcome];
+    if (result.outcome != JobOutcome::kTrained || result.examples == 0) continue;
+    accuracies.push_back(result.accuracy);
+    loss += result.loss * result.examples;
+    examples += result.examples;
   }
-  round.train_accuracy_median = median(std::move(accuracies));
-  round.train_loss = examples == 0 ? 0 : loss / examples;
-}
-
-bool all_finite(std::span<const float> weights, ThreadPool& pool) {
-  std::atomic<bool> finite = true;
-  for_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
-    bool ok = true;
-    for (size_t i = begin; i < end; ++i) ok &= std::isfinite(weights[i]);
-    if (!ok) finite = false;
-  });
-  return finite;
+  record.train_accuracy_median = median(std::move(accuracies));
+  record.train_loss = examples == 0 ? 0 : loss / examples;
+  return record;
 }
 
 }  // namespace
@@ -75,9 +66,9 @@ uint32_t draw_of_round(const Config& config, uint32_t round) { return config.run
 
 void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,
                 uint32_t classes) {
-  if (config.clients > clients) {
+  if (config.round.clients > clients) {
     throw bad_request("round.clients",
-                      fmt::format("{} a round, but there are only {}", config.clients, clients));
+                      fmt::format("{} per round, but there are only {}", config.round.clients, clients));
   }
   if (!(input == model.input) || classes > class_count(model)) {
     throw bad_request("model.name",
@@ -87,89 +78,79 @@ void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, 
   }
 }
 
-Run::Run(const Config& config, Fleet& fleet, ThreadPool& pool)
-    : config_(config),
-      fleet_(fleet),
-      pool_(pool),
-      model_(find_model(config.model)),
-      weights_(initial_weights(model_, config.run.seed)),
-      optimizer_(make_server_optimizer(config.server, weights_.size())),
-      sum_(weights_.size()) {
+Run::Run(const Config& config, Fleet& fleet)
+    : config_(config), fleet_(fleet), model_(resolve_model(config.model)) {
   check_fits(config, model_, fleet.clients(), fleet.input(), fleet.classes());
+  state_ = fleet.make_state(model_, config.server);
+  state_->set_weights(initial_weights(model_, config.run.seed));
 }
 
-RoundReport Run::step() {
+RoundRecord Run::step() {
   const Cohort cohort = begin_round();
   // 3, 4: the clients train; their updates become one partial sum.
-  return end_round(fleet_.train(cohort.weights, cohort.jobs, cohort.how, *cohort.sum));
+  return end_round(fleet_.train({&cohort, 1}).front());
 }
 
 // 1, 2: who takes part, and with which part of the model.
 Cohort Run::begin_round() {
   const uint64_t seed = config_.run.seed;
-  report_ = {.round = round_ + 1};
-  const uint32_t draw = draw_of_round(config_, report_.round);
-  const std::vector<uint32_t> clients = sample_clients(seed, draw, config_.clients, fleet_.clients());
+  const uint32_t draw = draw_of_round(config_, round_ + 1);
+  const std::vector<uint32_t> clients = sample_clients(seed, draw, config_.round.clients, fleet_.clients());
   submodels_ = draw_submodels(model_, config_.code, seed, draw, clients);
   jobs_.clear();
-  const JobMessage down{.model = model_.name, .code = config_.code, .local = config_.local, .weights = {}};
-  for (size_t row = 0; row < clients.size(); ++row) {
-    jobs_.push_back({.client = clients[row],
-                     .submodel = &submodels_[row],
-                     .batch_order = {seed, draw, clients[row], Purpose::kBatchOrder}});
-    report_.bytes_down += encoded_size(down, submodels_[row].size());
-    report_.bytes_up += encoded_size(UpdateMessage{}, submodels_[row].size());
-  }
-  sum_.clear();
-  LocalTraining how = config_.local;
-  how.squared_norms = optimizer_->wants_squared_norms();
-  return {.weights = weights_, .jobs = jobs_, .how = how, .sum = &sum_};
+  for (uint32_t row = 0; row < clients.size(); ++row)
+    jobs_.push_back({.client = clients[row], .row = row, .submodel = &submodels_[row]});
+  state_->clear_sum();
+  return {.model = &model_,
+          .code = config_.code,
+          .seed = seed,
+          .draw = draw,
+          .rows = config_.round.clients,
+          .jobs = jobs_,
+          .how = config_.round,
+          .wire = {.down = &find_codec(config_.wire.down), .up = &find_codec(config_.wire.up)},
+          .squared_norms = wants_squared_norms(config_.server.optimizer),
+          .state = state_.get()};
 }
 
-// 5: the server steps.
-RoundReport Run::end_round(std::span<const JobReport> reports) {
-  const auto over = [this](std::string_view why) {
-    return Diverged(failure(fmt::format("round {}", report_.round), why), report_);
+// 5: the server steps. A round in which nobody was trained leaves the weights as they are.
+RoundRecord Run::end_round(std::span<const JobResult> results) {
+  const RoundRecord record = summary_of(round_ + 1, results);
+  const auto over = [&](std::string_view why) {
+    return Diverged(failure(fmt::format("round {}", record.round), why), record);
   };
-  summarise(reports, report_);
-  if (report_.diverged == reports.size()) {
+  const uint32_t trained = record.outcomes[JobOutcome::kTrained];
+  if (trained == 0 && record.outcomes[JobOutcome::kDiverged] > 0) {
     throw over("every client's training diverged; lower round.client_lr or server.lr and start again");
   }
-  optimizer_->step(weights_, sum_, reports, pool_);
-  if (!all_finite(weights_, pool_)) {
+  if (trained > 0 && !state_->step(results)) {
     throw over("the weights are no longer finite; lower server.lr and start again");
   }
-  round_ = report_.round;
-  return report_;
+  round_ = record.round;
+  return record;
 }
 
-std::vector<RoundReport> step_together(std::span<Run* const> runs, Fleet& fleet) {
+std::vector<RoundRecord> step_together(std::span<Run* const> runs, Fleet& fleet) {
   std::vector<Cohort> cohorts;
   for (Run* run : runs) cohorts.push_back(run->begin_round());
-  const std::vector<std::vector<JobReport>> reports = fleet.train_together(cohorts);
-  std::vector<RoundReport> rounds;
+  const std::vector<std::vector<JobResult>> results = fleet.train(cohorts);
+  std::vector<RoundRecord> records;
   for (size_t i = 0; i < runs.size(); ++i) {
     try {
-      rounds.push_back(runs[i]->end_round(reports[i]));
+      records.push_back(runs[i]->end_round(results[i]));
     } catch (const Diverged& diverged) {
-      rounds.push_back(diverged.last());
-      rounds.back().train_accuracy_median = rounds.back().train_loss =
+      records.push_back(diverged.last());
+      records.back().train_accuracy_median = records.back().train_loss =
           std::numeric_limits<double>::quiet_NaN();
     }
   }
-  return rounds;
-}
-
-void Run::set_weights(std::span<const float> weights) {
-  std::copy(weights.begin(), weights.end(), weights_.begin());
+  return records;
 }
 
 void Run::restore(uint32_t round, std::span<const float> weights,
                   std::span<const std::vector<float>> moments) {
-  set_weights(weights);
-  const auto mine = optimizer_->moments();
-  for (size_t i = 0; i < mine.size(); ++i)
-    std::copy(moments[i].begin(), moments[i].end(), mine[i].values.begin());
+  state_->set_weights(weights);
+  state_->set_moments(moments);
   round_ = round;
 }
 

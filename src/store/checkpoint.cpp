@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <string_view>
 
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
@@ -10,7 +11,20 @@
 namespace subfleet {
 namespace {
 
+constexpr std::string_view kSetting = "setting.";  // before the name of each that a run cannot change
+
 std::string moment_name(const std::string& name) { return "optimizer." + name; }
+
+void check_settings(const FixedSettings& saved, const FixedSettings& mine, const std::string& path) {
+  const auto name = first_difference(saved, mine);
+  if (!name) return;
+  const auto value = [&](const FixedSettings& settings) {
+    const auto found = settings.find(*name);
+    return found == settings.end() ? std::string("unset") : found->second;
+  };
+  throw bad_request(path, fmt::format("was saved with {} = {}, not {}; a run cannot change it", *name,
+                                      value(saved), value(mine)));
+}
 
 }  // namespace
 
@@ -19,8 +33,9 @@ void save_checkpoint(const std::filesystem::path& path, const Run& run) {
   for (const auto& moment : run.moments()) {
     tensors.push_back({moment_name(moment.name), {moment.values.size()}, moment.values});
   }
-  std::map<std::string, std::string> metadata = fixed_settings(run.config());
-  metadata.emplace("round", std::to_string(run.round()));
+  std::map<std::string, std::string> metadata{{"round", std::to_string(run.round())}};
+  for (const auto& [name, value] : fixed_settings(run.config()))
+    metadata.emplace(std::string(kSetting) + name, value);
   save_safetensors(path, tensors, metadata);
 }
 
@@ -33,14 +48,11 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
           std::errc()) {
     throw bad_request(path.string(), "is no checkpoint: it names no round");
   }
-  for (const auto& [name, value] : fixed_settings(run.config())) {
-    const auto saved = file.metadata.find(name);
-    if (saved == file.metadata.end() || saved->second != value) {
-      throw bad_request(path.string(),
-                        fmt::format("was saved with {} = {}, not {}; a run cannot change it", name,
-                                    saved == file.metadata.end() ? "nothing" : saved->second, value));
-    }
+  FixedSettings saved;
+  for (const auto& [name, value] : file.metadata) {
+    if (name.starts_with(kSetting)) saved.emplace(name.substr(kSetting.size()), value);
   }
+  check_settings(saved, fixed_settings(run.config()), path.string());
   const std::vector<float> weights = weights_from(file, run.model(), path.string());
   std::vector<std::vector<float>> moments;
   for (const auto& moment : run.moments()) {

@@ -45,6 +45,15 @@ double number_at(const Json& object, const char* key) {
   return *number;
 }
 
+OutcomeCounts outcomes_at(const Json& object) {
+  OutcomeCounts counts;
+  for (const JobOutcome outcome : kJobOutcomes) {
+    const std::string name(outcome_name(outcome));
+    if (object.contains(name)) counts[outcome] = count_at<uint32_t>(object, name.c_str());
+  }
+  return counts;
+}
+
 RoundRecord parse_record(std::string_view line) {
   const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw Malformed{"it is not a JSON object"};
@@ -53,8 +62,8 @@ RoundRecord parse_record(std::string_view line) {
           .bytes_up = count_at<uint64_t>(object, "bytes_up"),
           .train_loss = number_at(object, "train_loss"),
           .train_accuracy_median = number_at(object, "train_accuracy_median"),
+          .outcomes = outcomes_at(object),
           .seconds = number_at(object, "seconds"),
-          .diverged = object.contains("diverged") ? count_at<uint32_t>(object, "diverged") : 0,
           .test_accuracy = number_if_there(object, "test_accuracy"),
           .test_loss = number_if_there(object, "test_loss")};
 }
@@ -67,8 +76,11 @@ std::string to_json_line(const RoundRecord& record) {
                  {"bytes_up", record.bytes_up},
                  {"train_loss", finite_or_null(record.train_loss)},
                  {"train_accuracy_median", finite_or_null(record.train_accuracy_median)},
-                 {"seconds", finite_or_null(record.seconds)},
-                 {"diverged", record.diverged}};
+                 {"seconds", finite_or_null(record.seconds)}};
+  for (const JobOutcome outcome : kJobOutcomes) {
+    if (outcome == JobOutcome::kTrained || record.outcomes[outcome] > 0)
+      object[std::string(outcome_name(outcome))] = record.outcomes[outcome];
+  }
   if (record.test_accuracy) object["test_accuracy"] = finite_or_null(*record.test_accuracy);
   if (record.test_loss) object["test_loss"] = finite_or_null(*record.test_loss);
   return object.dump() + "\n";

@@ -1,26 +1,16 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "subfleet/run.h"
+
 namespace subfleet {
 
-// One line of a run folder's rounds.jsonl. A number that is not finite is written as null and read back as
-// NaN.
-struct RoundRecord {
-  uint32_t round = 0;       // counted from 1
-  uint64_t bytes_down = 0;  // from the server to the clients, this round
-  uint64_t bytes_up = 0;    // back, this round
-  double train_loss = 0;    // mean over the round's clients
-  double train_accuracy_median = 0;
-  double seconds = 0;     // wall time of the round
-  uint32_t diverged = 0;  // clients left out because their training gave non-finite numbers
-  std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
-};
+// A run folder's rounds.jsonl has one line per round. A number that is not finite is written as null and read
+// back as NaN.
 
 // The record as JSON in one line, newline included. Doubles read back to the same bits.
 std::string to_json_line(const RoundRecord& record);

@@ -23,7 +23,9 @@ constexpr auto kConfig = "config.toml";
 constexpr auto kLog = "rounds.jsonl";
 constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
-constexpr std::array<std::string_view, 5> kFiles{kConfig, kLog, kCheckpoint, kModel, RunWriter::kPage};
+constexpr auto kProvenance = "provenance.json";
+constexpr std::array<std::string_view, 6> kFiles{kConfig, kLog,        kCheckpoint,
+                                                 kModel,  kProvenance, RunWriter::kPage};
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -40,7 +42,7 @@ void check_free(const std::filesystem::path& folder) {
   }
   check_empty(folder, [](const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    return name == kCheckpoint || is_half_written(name, kFiles) ||
+    return name == kCheckpoint || name == kProvenance || is_half_written(name, kFiles) ||
            (name == kLog && std::filesystem::file_size(entry.path()) == 0);
   });
 }
@@ -58,13 +60,14 @@ RunWriter::~RunWriter() {
 RunWriter::RunWriter(RunWriter&& other) noexcept
     : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)), log_(std::exchange(other.log_, -1)) {}
 
-RunWriter RunWriter::begin(const std::filesystem::path& folder, const Config& config, const Run& run) {
+RunWriter RunWriter::begin(const std::filesystem::path& folder, const Run& run, const Provenance& now) {
   check_free(folder);
   make_folder(folder);
   RunWriter writer(folder);
   save_checkpoint(writer.file(kCheckpoint), run);
   write_file(writer.file(kLog), "");
-  write_file(writer.file(kConfig), to_toml(config));  // last: from here on the folder can be resumed
+  write_file(writer.file(kProvenance), to_json(now));
+  write_file(writer.file(kConfig), to_toml(run.config()));  // last: from here on the folder can be resumed
   writer.log_ = open_or_throw(writer.file(kLog), O_WRONLY | O_APPEND);
   return writer;
 }
@@ -96,6 +99,7 @@ void RunWriter::give_up(const std::filesystem::path& folder) {
 void RunWriter::move(const std::filesystem::path& from, const std::filesystem::path& to) {
   const std::string config = read_file(from / kConfig);
   write_file(to / kLog, read_file(from / kLog));
+  write_file(to / kProvenance, read_file(from / kProvenance));
   if (std::filesystem::exists(from / kCheckpoint))  // else it has been moved before, and the rest was not
     std::filesystem::rename(from / kCheckpoint, to / kCheckpoint);
   write_file(to / kConfig, config);  // last, as in begin()
@@ -105,12 +109,15 @@ Config RunWriter::config() const { return parse_config(read_file(file(kConfig)),
 
 std::vector<RoundRecord> RunWriter::log() const { return read_round_log(file(kLog)); }
 
-uint64_t RunWriter::restore(const Config& config, Run& run) {
+uint64_t RunWriter::restore(Run& run, const Provenance& now) {
   load_checkpoint(file(kCheckpoint), run);
-  if (config.run.rounds < run.round()) {
+  if (run.config().run.rounds < run.round()) {
     throw bad_request("run.rounds", fmt::format("{} of them are done already; {} would undo some",
-                                                run.round(), config.run.rounds));
+                                                run.round(), run.config().run.rounds));
   }
+  const Provenance provenance =
+      go_on(parse_provenance(read_file(file(kProvenance)), file(kProvenance).string()), now, run.round(),
+            folder_.string());
   std::string kept;
   uint64_t bytes = 0;
   uint32_t rounds = 0;
@@ -125,9 +132,15 @@ uint64_t RunWriter::restore(const Config& config, Run& run) {
                       fmt::format("has {} rounds, but the checkpoint is of round {}", rounds, run.round()));
   }
   write_file(file(kLog), kept);
-  write_file(file(kConfig), to_toml(config));
+  write_file(file(kProvenance), to_json(provenance));
+  write_file(file(kConfig), to_toml(run.config()));
   log_ = open_or_throw(file(kLog), O_WRONLY | O_APPEND);
   return bytes;
+}
+
+void RunWriter::round_done(Run& run, const RoundRecord& record) {
+  append(record);
+  if (record.round % run.config().run.checkpoint_every == 0) checkpoint(run);
 }
 
 void RunWriter::append(const RoundRecord& record) {
@@ -152,27 +165,6 @@ void RunWriter::finish(const Run& run) {
                                               {"round", std::to_string(run.round())}};
   if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;
   save_safetensors(file(kModel), named_weights(run.model(), run.weights()), metadata);
-}
-
-RoundRecord measure_round(Run& run, const RoundReport& report, double seconds) {
-  RoundRecord record{.round = report.round,
-                     .bytes_down = report.bytes_down,
-                     .bytes_up = report.bytes_up,
-                     .train_loss = report.train_loss,
-                     .train_accuracy_median = report.train_accuracy_median,
-                     .seconds = seconds,
-                     .diverged = report.diverged,
-                     .test_accuracy = {},
-                     .test_loss = {}};
-  const RunOptions& options = run.config().run;
-  const bool over = run.round() != report.round;
-  if (over || (report.round != options.rounds && report.round % options.eval_every != 0)) return record;
-  const Evaluation evaluation = run.evaluate();
-  if (evaluation.examples > 0) {
-    record.test_accuracy = evaluation.accuracy();
-    record.test_loss = evaluation.loss;
-  }
-  return record;
 }
 
 }  // namespace subfleet

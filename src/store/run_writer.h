@@ -5,20 +5,23 @@
 #include <vector>
 
 #include "store/folder_lock.h"
+#include "store/provenance.h"
 #include "store/round_log.h"
-#include "subfleet/run.h"
+#include "subfleet/training.h"
 
 namespace subfleet {
 
-// The folder of a run that is being trained: config.toml, rounds.jsonl, checkpoint.safetensors and, at the
-// end, model.safetensors and report.html. Locked while this object lives, so that two processes never write
-// to one run. However the process ends, the folder can be resumed from its last checkpoint.
-class RunWriter {
+// The folder of a run that is being trained: config.toml, provenance.json, rounds.jsonl,
+// checkpoint.safetensors and, at the end, model.safetensors and report.html. Locked while this object lives,
+// so that two processes never write to one run. However the process ends, the folder can be resumed from its
+// last checkpoint.
+class RunWriter final : public RoundObserver {
  public:
   static constexpr auto kPage = "report.html";  // made by whoever shows the run
 
-  // Begins a run in a new or empty folder; throws Error if it holds one already.
-  static RunWriter begin(const std::filesystem::path& folder, const Config& config, const Run& run);
+  // Begins a run in a new or empty folder; throws Error if it holds one already. The provenance is of this
+  // process.
+  static RunWriter begin(const std::filesystem::path& folder, const Run& run, const Provenance& now);
 
   // Takes up the run of a folder; throws Error if it holds none. restore() comes next.
   static RunWriter reopen(const std::filesystem::path& folder);
@@ -34,7 +37,7 @@ class RunWriter {
   // However the process ends, doing it again completes it.
   static void move(const std::filesystem::path& from, const std::filesystem::path& to);
 
-  ~RunWriter();
+  ~RunWriter() override;
   RunWriter(RunWriter&& other) noexcept;
   RunWriter& operator=(RunWriter&&) = delete;
 
@@ -43,10 +46,12 @@ class RunWriter {
   std::vector<RoundRecord> log() const;
 
   // Puts the run, made from config(), into the state of the last checkpoint and cuts the log back to it.
-  // Returns the bytes exchanged so far. Saves `config`, which may differ from config() in what a run can
-  // change.
-  uint64_t restore(const Config& config, Run& run);
+  // Returns the bytes exchanged so far. Saves the run's configuration, which may differ from config() in what
+  // a run can change. Throws Error if the data are not those that the run began with.
+  uint64_t restore(Run& run, const Provenance& now);
 
+  // A line of the log, and a checkpoint where its turn has come (run.checkpoint_every).
+  void round_done(Run& run, const RoundRecord& record) override;
   void append(const RoundRecord& record);
   void checkpoint(const Run& run);
 
@@ -61,9 +66,5 @@ class RunWriter {
   FolderLock lock_;
   int log_ = -1;
 };
-
-// A round as the log tells it, with the run's test accuracy where its turn has come (run.eval_every, and the
-// last).
-RoundRecord measure_round(Run& run, const RoundReport& report, double seconds);
 
 }  // namespace subfleet

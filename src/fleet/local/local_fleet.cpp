@@ -1,26 +1,36 @@
 #include "subfleet/local_fleet.h"
 
+#include "server/message.h"
+
 namespace subfleet {
 
-LocalFleet::LocalFleet(SplitFederation data, std::unique_ptr<Trainer> trainer, uint64_t eval_samples)
-    : data_(std::move(data)), trainer_(std::move(trainer)), eval_samples_(eval_samples) {}
-
-std::vector<JobReport> LocalFleet::train(std::span<const float> weights, std::span<const Job> jobs,
-                                         const LocalTraining& how, PartialSum& sum) {
-  return trainer_->train(weights, jobs, read_examples(), how, sum);
+const Examples& LocalFleet::FleetExamples::test_set() const {
+  std::call_once(made_, [this] { test_set_ = data_.test_set(eval_samples_); });
+  return test_set_;
 }
 
-std::vector<std::vector<JobReport>> LocalFleet::train_together(std::span<const Cohort> cohorts) {
-  return trainer_->train_together(cohorts, read_examples());
+LocalFleet::LocalFleet(SplitFederation data, std::string_view device, ThreadPool& pool, uint64_t eval_samples)
+    : data_(std::move(data)),
+      examples_(data_, eval_samples),
+      trainer_(make_trainer(device, pool, examples_)) {}
+
+std::vector<std::vector<JobResult>> LocalFleet::train(std::span<const Cohort> cohorts) {
+  std::vector<std::vector<JobResult>> results = trainer_->train(cohorts);
+  for (size_t i = 0; i < cohorts.size(); ++i) {
+    // The trainer has counted the encoded values; around them a message says what they are.
+    const size_t down = envelope_size(job_message(cohorts[i])), up = envelope_size(UpdateMessage{});
+    for (JobResult& result : results[i]) {
+      result.bytes_down += down;
+      result.bytes_up += up;
+    }
+  }
+  return results;
 }
 
-ReadExamples LocalFleet::read_examples() const {
-  return [this](uint32_t client, Examples& into) { data_.read_train(client, into); };
-}
-
-Evaluation LocalFleet::evaluate(const ModelSpec& model, std::span<const float> weights) {
-  if (!test_set_) test_set_ = data_.test_set(eval_samples_);
-  return trainer_->evaluate(model, weights, *test_set_);
+Evaluation LocalFleet::evaluate(ServerState& state) {
+  Evaluation total;
+  for (const Evaluation& chunk : evaluate(state, 0, evaluation_chunks())) total += chunk;
+  return total;
 }
 
 }  // namespace subfleet

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "nn/cpu/kernels.h"
@@ -10,9 +11,11 @@ namespace subfleet {
 
 bool has_cpu_trainer() { return true; }
 
-std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool) {
-  return make_local_trainer(pool, cpu::make_network);
+std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource& source) {
+  return make_local_trainer(pool, source, cpu::make_network);
 }
+
+std::string cpu_kernels() { return std::string(cpu::kernels().name); }
 
 double cpu_peak(ThreadPool& pool) {
   constexpr size_t kRounds = size_t{1} << 21;

@@ -5,10 +5,12 @@ namespace subfleet {
 
 bool has_cpu_trainer() { return false; }
 
-std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool&) {
+std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool&, const ExampleSource&) {
   throw bad_request("device cpu",
                     "this build has no oneDNN; install libdnnl-dev and build again, or use reference");
 }
+
+std::string cpu_kernels() { return {}; }
 
 double cpu_peak(ThreadPool&) { return 0; }
 

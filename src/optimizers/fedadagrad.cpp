@@ -1,5 +1,5 @@
-#include "server/adaptive.h"
-#include "server/optimizers.h"
+#include "optimizers/adaptive.h"
+#include "optimizers/optimizers.h"
 
 namespace subfleet {
 namespace {

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 
 #include "subfleet/error.h"
+#include "subfleet/random.h"
 #include "subfleet/thread_pool.h"
 
 namespace subfleet {
@@ -19,8 +21,8 @@ PartialSum round_of(const std::vector<uint32_t>& units, float update) {
   const std::vector<std::vector<uint32_t>> kept{units};
   const SubModel held(kTwoUnits, kept);
   PartialSum sum(parameter_count(kTwoUnits));
-  const std::vector<float> whole(sum.size(), 0.0f), trained(held.size(), update);
-  EXPECT_TRUE(sum.add(held, whole, trained, 3));
+  const std::vector<float> trained(held.size(), update);
+  EXPECT_TRUE(sum.add(held, trained, 3));
   return sum;
 }
 
@@ -32,7 +34,7 @@ std::vector<std::vector<float>> weights_after_each_round(const OptimizerOptions&
   std::vector<std::vector<float>> after;
   for (const std::optional<float> update :
        {std::optional(1.0f), std::optional(-0.5f), std::optional<float>(), std::optional(0.25f)}) {
-    optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), {}, pool);
+    EXPECT_TRUE(optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), {}, pool));
     after.push_back(weights);
   }
   return after;
@@ -82,7 +84,7 @@ TEST(ServerOptimizer, YogiShrinksItsSecondMomentBySmallSteps) {
   const auto yogi = make_server_optimizer(options("fedyogi"), parameter_count(kTwoUnits));
   std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
   yogi->moments()[1].values[0] = 1.0f;
-  yogi->step(weights, round_of({0}, 1.0f), {}, pool);
+  EXPECT_TRUE(yogi->step(weights, round_of({0}, 1.0f), {}, pool));
   // m = .1, so v = 1 - .01 * .01.
   EXPECT_FLOAT_EQ(yogi->moments()[1].values[0], 0.9999f);
 }
@@ -94,15 +96,16 @@ TEST(ServerOptimizer, FedExpByHand) {
   ThreadPool pool(2);
   PartialSum sum(parameter_count(kTwoUnits));
   const std::vector<std::vector<uint32_t>> first{{0}}, both{{0, 1}};
-  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(4, 0.0f), std::vector(2, 1.0f), 1));
-  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, 0.0f), std::vector(4, -0.5f), 3));
-  const std::vector<JobReport> reports{{.examples = 1, .squared_norm = 2},
-                                       {.examples = 3, .squared_norm = 1},
-                                       {.examples = 9, .diverged = true}};
+  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(2, 1.0f), 1));
+  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, -0.5f), 3));
+  const std::vector<JobResult> results{{.outcome = JobOutcome::kTrained, .examples = 1, .squared_norm = 2},
+                                       {.outcome = JobOutcome::kTrained, .examples = 3, .squared_norm = 1},
+                                       {.outcome = JobOutcome::kDiverged, .examples = 9, .squared_norm = 5},
+                                       {.outcome = JobOutcome::kRejected, .examples = 9, .squared_norm = 5}};
   const auto step = [&](double lr, double tau) {
     std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
-    make_server_optimizer({.optimizer = "fedexp", .lr = lr, .tau = tau}, weights.size())
-        ->step(weights, sum, reports, pool);
+    const auto fedexp = make_server_optimizer({.optimizer = "fedexp", .lr = lr, .tau = tau}, weights.size());
+    EXPECT_TRUE(fedexp->step(weights, sum, results, pool));
     return weights;
   };
   const double eta = 1.25 / (2 * 0.50625);
@@ -117,11 +120,11 @@ TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
   for (const std::string& name : server_optimizer_names()) {
     const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
     std::vector<float> weights{1.25f, -3.5f, 0.125f, 7.0f};
-    optimizer->step(weights, round_of({0, 1}, 0.5f), {}, pool);
+    EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.5f), {}, pool));
     const std::vector<float> before = weights;
     std::vector<float> moments_before;
     for (const auto& moment : optimizer->moments()) moments_before.push_back(moment.values[0]);
-    optimizer->step(weights, round_of({1}, 0.5f), {}, pool);
+    EXPECT_TRUE(optimizer->step(weights, round_of({1}, 0.5f), {}, pool));
     EXPECT_EQ(weights[0], before[0]) << name;
     EXPECT_EQ(weights[2], before[2]) << name;
     EXPECT_NE(weights[1], before[1]) << name;
@@ -137,9 +140,60 @@ TEST(ServerOptimizer, AZeroUpdateFromTheStartChangesNoBit) {
     const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
     std::vector<float> weights{0.1f, -0.2f, 1e-30f, 3.0f};
     const std::vector<float> before = weights;
-    optimizer->step(weights, round_of({0, 1}, 0.0f), {}, pool);
+    EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.0f), {}, pool));
     EXPECT_EQ(weights, before) << name;
   }
+}
+
+TEST(ServerOptimizer, TellsWhenAWeightIsNoLongerFinite) {
+  ThreadPool pool(2);
+  for (const std::string& name : server_optimizer_names()) {
+    OptimizerOptions steep = options(name);
+    steep.lr = 1e39;
+    std::vector<float> weights{0.1f, -0.2f, 0.0f, 3.0f};
+    const auto optimizer = make_server_optimizer(steep, weights.size());
+    EXPECT_FALSE(optimizer->step(weights, round_of({1}, 0.5f), {}, pool)) << name;
+  }
+}
+
+// The step by its definition, one weight at a time, in double; more weights than a vector or a range holds.
+TEST(ServerOptimizer, FedAdamOnManyWeightsIsItsDefinition) {
+  const ModelSpec model{
+      "many", {300, 1, 1}, {{.type = "dense", .name = "d", .units = 500, .droppable = true}}};
+  PartialSum sum(parameter_count(model));
+  Random random({.seed = 8});
+  for (const uint32_t examples : {3u, 10u, 1u}) {
+    std::vector<uint32_t> units;
+    for (uint32_t unit = 0; unit < 500; ++unit) {
+      if (random.below(3) == 0) units.push_back(unit);
+    }
+    const SubModel held(model, std::vector{units});
+    std::vector<float> update(held.size());
+    for (float& value : update) value = static_cast<float>(random.normal() * 0.01);
+    ASSERT_TRUE(sum.add(held, update, examples));
+  }
+  ThreadPool pool(2);
+  const OptimizerOptions given = options("fedadam");
+  const auto optimizer = make_server_optimizer(given, sum.size());
+  std::vector<float> weights(sum.size(), 0.25f), expected = weights, m(sum.size()), v(sum.size());
+  size_t unheld = 0;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(optimizer->step(weights, sum, {}, pool));
+    for (size_t i = 0; i < sum.size(); ++i) {
+      if (!sum.held(i)) {
+        ++unheld;
+        continue;
+      }
+      const double next_m = given.beta1 * double{m[i]} + (1 - given.beta1) * sum.mean(i);
+      const double next_v = given.beta2 * double{v[i]} + (1 - given.beta2) * (next_m * next_m);
+      m[i] = static_cast<float>(next_m);
+      v[i] = static_cast<float>(next_v);
+      expected[i] =
+          static_cast<float>(double{expected[i]} + given.lr * next_m / (std::sqrt(next_v) + given.tau));
+    }
+  }
+  EXPECT_GT(unheld, 0u);
+  EXPECT_EQ(weights, expected);
 }
 
 TEST(ServerOptimizer, UnknownNamesAreErrorsAndDefaultsAreTheOptimizersOwn) {

@@ -1,5 +1,5 @@
-#include "server/optimizers.h"
-#include "server/weight_ranges.h"
+#include "optimizers/move_by_means.h"
+#include "optimizers/optimizers.h"
 
 namespace subfleet {
 namespace {
@@ -9,14 +9,9 @@ class FedAvg final : public ServerOptimizer {
  public:
   explicit FedAvg(const OptimizerOptions& options) : lr_(options.lr) {}
 
-  void step(std::span<float> weights, const PartialSum& updates, std::span<const JobReport>,
+  bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult>,
             ThreadPool& pool) override {
-    for_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        if (!updates.held(i)) continue;
-        weights[i] = static_cast<float>(static_cast<double>(weights[i]) + lr_ * updates.mean(i));
-      }
-    });
+    return move_by_means(weights, updates, lr_, pool);
   }
 
  private:

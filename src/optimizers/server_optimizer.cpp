@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "server/optimizers.h"
+#include "optimizers/optimizers.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -11,15 +11,16 @@ namespace {
 struct Entry {
   std::string_view name;
   double default_lr;
+  bool wants_squared_norms;
   std::unique_ptr<ServerOptimizer> (*make)(const OptimizerOptions&, size_t weights);
 };
 
 constexpr std::array<Entry, 5> kOptimizers{{
-    {"fedavg", 1.0, make_fedavg},
-    {"fedadam", 0.01, make_fedadam},
-    {"fedadagrad", 0.01, make_fedadagrad},
-    {"fedyogi", 0.01, make_fedyogi},
-    {"fedexp", 1.0, make_fedexp},
+    {"fedavg", 1.0, false, make_fedavg},
+    {"fedadam", 0.01, false, make_fedadam},
+    {"fedadagrad", 0.01, false, make_fedadagrad},
+    {"fedyogi", 0.01, false, make_fedyogi},
+    {"fedexp", 1.0, true, make_fedexp},
 }};
 
 const Entry& find(std::string_view name) {
@@ -36,6 +37,8 @@ std::vector<std::string> server_optimizer_names() {
   for (const Entry& entry : kOptimizers) names.emplace_back(entry.name);
   return names;
 }
+
+bool wants_squared_norms(std::string_view optimizer) { return find(optimizer).wants_squared_norms; }
 
 double default_server_lr(std::string_view optimizer) { return find(optimizer).default_lr; }
 

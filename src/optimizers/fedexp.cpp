@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "server/optimizers.h"
-#include "server/weight_ranges.h"
+#include "optimizers/move_by_means.h"
+#include "optimizers/optimizers.h"
 
 namespace subfleet {
 namespace {
@@ -18,28 +18,20 @@ class FedExp final : public ServerOptimizer {
  public:
   explicit FedExp(const OptimizerOptions& options) : lr_(options.lr), tau_(options.tau) {}
 
-  bool wants_squared_norms() const override { return true; }
-
-  void step(std::span<float> weights, const PartialSum& updates, std::span<const JobReport> reports,
+  bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult> results,
             ThreadPool& pool) override {
-    const double of_clients = mean_squared_norm(reports), of_mean = squared_norm_of_mean(updates, pool);
-    const double lr = lr_ * std::max(1.0, of_clients / (2 * (of_mean + tau_)));
-    for_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        if (!updates.held(i)) continue;
-        weights[i] = static_cast<float>(static_cast<double>(weights[i]) + lr * updates.mean(i));
-      }
-    });
+    const double of_clients = mean_squared_norm(results), of_mean = squared_norm_of_mean(updates, pool);
+    return move_by_means(weights, updates, lr_ * std::max(1.0, of_clients / (2 * (of_mean + tau_))), pool);
   }
 
  private:
   // In the order of the clients, so that it has the same bits for any number of threads.
-  static double mean_squared_norm(std::span<const JobReport> reports) {
+  static double mean_squared_norm(std::span<const JobResult> results) {
     double sum = 0, examples = 0;
-    for (const JobReport& report : reports) {
-      if (report.diverged) continue;
-      sum += report.squared_norm * report.examples;
-      examples += report.examples;
+    for (const JobResult& result : results) {
+      if (result.outcome != JobOutcome::kTrained) continue;
+      sum += result.squared_norm * result.examples;
+      examples += result.examples;
     }
     return examples == 0 ? 0 : sum / examples;
   }

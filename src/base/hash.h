@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace subfleet {
+
+// Tells contents apart; not meant against people who want two to look alike. The same on every machine.
+class Hash {
+ public:
+  // The order counts, and so do the lengths: {"ab", "c"} is not {"a", "bc"}.
+  Hash& add(std::span<const std::byte> bytes);
+  Hash& add(std::string_view text) { return add(std::as_bytes(std::span(text))); }
+  // Numbers one after the other, in a vector or an array.
+  template <typename Values>
+  Hash& add_values(const Values& values) {
+    return add(std::as_bytes(std::span(values)));
+  }
+  Hash& add(uint64_t value);
+
+  uint64_t value() const { return state_; }
+
+ private:
+  uint64_t state_ = 0x9E3779B97F4A7C15;
+};
+
+}  // namespace subfleet

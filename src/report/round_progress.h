@@ -1,0 +1,23 @@
+#pragma once
+
+#include "base/stopwatch.h"
+#include "report/progress.h"
+#include "subfleet/training.h"
+
+namespace subfleet {
+
+// Shows every round of a run as it is done, and says who was left out.
+class RoundProgress final : public RoundObserver {
+ public:
+  // `bytes` were exchanged before.
+  RoundProgress(Progress& progress, uint64_t bytes) : progress_(progress), bytes_(bytes) {}
+  void round_done(Run& run, const RoundRecord& record) override;
+
+ private:
+  Progress& progress_;
+  uint64_t bytes_;
+  Stopwatch watch_;
+  double shown_at_ = 0;
+};
+
+}  // namespace subfleet

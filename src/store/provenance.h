@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace subfleet {
+
+// What a run came from: its data, the weights it began with, and every program and machine that worked on it.
+struct Provenance {
+  struct Data {
+    std::string source;
+    uint32_t clients = 0;
+    uint64_t fingerprint = 0;
+  };
+  struct Initial {  // the safetensors file of --init
+    std::string file;
+    uint64_t fingerprint = 0;
+  };
+  struct Session {  // from its start to its end, or to a break
+    uint32_t from_round = 0;
+    std::string version, device, kernels;
+    uint32_t threads = 1, ranks = 1;
+  };
+  Data data;
+  std::optional<Initial> initial;
+  std::vector<Session> sessions;
+};
+
+// As JSON, and back; `name` is for the errors. Throws Error for a text that is something else.
+std::string to_json(const Provenance& provenance);
+Provenance parse_provenance(std::string_view text, std::string_view name);
+
+// The provenance of a run that goes on: what is saved, and the session that begins. Throws Error if the data
+// are not the same.
+Provenance go_on(Provenance saved, const Provenance& now, uint32_t from_round, const std::string& folder);
+
+}  // namespace subfleet

@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "subfleet/error.h"
+#include "wire/codecs.h"
+
+namespace subfleet {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "floats travel little-endian");
+
+class F32 final : public Codec {
+ public:
+  std::string_view name() const override { return "f32"; }
+  std::string_view summary() const override { return "four bytes per value, exact"; }
+  bool lossless() const override { return true; }
+  size_t encoded_size(size_t values) const override { return values * sizeof(float); }
+
+  void encode(std::span<const float> values, const RandomKey&,
+              std::vector<std::byte>& message) const override {
+    const auto bytes = std::as_bytes(values);
+    message.assign(bytes.begin(), bytes.end());
+  }
+
+  void decode(std::span<const std::byte> message, const RandomKey&, std::span<float> values) const override {
+    if (message.size() != values.size_bytes()) {
+      throw bad_request("f32", fmt::format("{} bytes for {} values; they take {}", message.size(),
+                                           values.size(), values.size_bytes()));
+    }
+    if (!message.empty()) std::memcpy(values.data(), message.data(), message.size());
+  }
+};
+
+}  // namespace
+
+const Codec& f32_codec() {
+  static const F32 codec;
+  return codec;
+}
+
+}  // namespace subfleet
