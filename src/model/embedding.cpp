@@ -13,7 +13,7 @@ class Embedding final : public LayerType {
 
   Shape output(const LayerSpec& spec, const Shape& input) const override {
     if (input.channels != 1 || input.width != 1) {
-      throw bad_request(spec.name, fmt::format("an embedding wants 1 symbol a step, not {}x{}x{}",
+      throw bad_request(spec.name, fmt::format("an embedding wants 1 symbol per step, not {}x{}x{}",
                                                input.channels, input.height, input.width));
     }
     if (spec.symbols == 0) throw bad_request(spec.name, "an embedding wants at least 1 symbol");

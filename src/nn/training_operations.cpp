@@ -1,4 +1,4 @@
-#include "nn/arithmetic.h"
+#include "nn/training_operations.h"
 
 #include "nn/network.h"
 

@@ -1,11 +1,11 @@
-#include "nn/arithmetic.h"
+#include "nn/training_operations.h"
 
 #include <gtest/gtest.h>
 
 namespace subfleet {
 namespace {
 
-TEST(Arithmetic, CountsDenseLayersByHand) {
+TEST(TrainingOperations, CountsDenseLayersByHand) {
   const ModelSpec model{
       "two",
       {3, 1, 1},
@@ -13,7 +13,7 @@ TEST(Arithmetic, CountsDenseLayersByHand) {
   EXPECT_EQ(training_operations(model), 2 * 3 * 5 * 2 + 2 * 5 * 2 * 3);
 }
 
-TEST(Arithmetic, PaddingIsNoWork) {
+TEST(TrainingOperations, PaddingIsNoWork) {
   // On 3 places a kernel of 3 meets 2 + 3 + 2 inputs in each direction.
   const ModelSpec same{"same", {1, 3, 3}, {{.type = "conv2d", .name = "c", .units = 1, .kernel = 3}}};
   EXPECT_EQ(training_operations(same), 2 * 7 * 7 * 2);
