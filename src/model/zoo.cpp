@@ -65,10 +65,11 @@ ModelSpec all_convolutional(std::string name, size_t classes) {
                             .kernel = kHidden[i].kernel,
                             .stride = kHidden[i].stride,
                             .droppable = i > 0,
-                            .he = true});
+                            .initial = Initial::kHe});
     model.layers.push_back({.type = "relu"});
   }
-  model.layers.push_back({.type = "conv2d", .name = "conv9", .units = classes, .kernel = 1, .he = true});
+  model.layers.push_back(
+      {.type = "conv2d", .name = "conv9", .units = classes, .kernel = 1, .initial = Initial::kHe});
   model.layers.push_back({.type = "avgpool"});
   return model;
 }
