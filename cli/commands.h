@@ -2,12 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
-// One file a command. Each function adds its command, options and callback to the program.
+// One file per command. Each function adds its command, options and callback to the program.
 namespace subfleet::cli {
 
 void add_bench_command(CLI::App& program);
 void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
+void add_model_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
 void add_train_command(CLI::App& program);
