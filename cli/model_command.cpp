@@ -107,7 +107,7 @@ void print_layers(const ModelSpec& model) {
 }
 
 void print_sizes(const ModelSpec& model, const std::vector<double>& fractions) {
-  const double whole = static_cast<double>(parameter_count(model));
+  const auto whole = static_cast<double>(parameter_count(model));
   Table lines{{"kept units", "parameters", "of all", "bytes", "operations"}};
   for (const double keep : fractions) {
     const SubModelSize size = size_at(model, keep);
