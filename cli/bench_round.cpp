@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "nn/arithmetic.h"
+#include "nn/training_operations.h"
 #include "nn/trainers.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"

@@ -63,6 +63,7 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
     subfleet::cli::add_tune_command(program, ranks);
     subfleet::cli::add_plan_command(program);
     subfleet::cli::add_codes_command(program);
+    subfleet::cli::add_model_command(program);
     subfleet::cli::add_data_command(program);
     subfleet::cli::add_report_command(program);
     subfleet::cli::add_bench_command(program);

@@ -20,11 +20,16 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// One layer as data. What its type does with the fields is in src/model/layers.cpp (shapes, parameters) and
-// in the trainers (arithmetic).
+// How a layer's weights begin.
+enum class Initial {
+  kGlorot,  // uniform, by inputs and outputs (Glorot and Bengio 2010)
+  kHe,      // uniform, by inputs (He et al. 2015): for deep chains of ReLU
+};
+
+// One layer as data. Which fields its type uses and what it does with them is in src/model, one file per type
+// (shapes, parameters), and in the trainers (arithmetic).
 struct LayerSpec {
-  std::string type = {};   // "conv2d", "maxpool", "avgpool", "dense", "relu", "flatten", "embedding",
-                           // "lstm"
+  std::string type = {};   // "conv2d", "dense", "relu", ...: a file of src/model
   std::string name = {};   // prefix of the parameters' names; empty for layers without parameters
   size_t units = 0;        // filters or units; 0 for layers without parameters
   size_t kernel = 0;       // conv2d: square kernel, padding kernel / 2; maxpool: square window and stride
@@ -32,8 +37,8 @@ struct LayerSpec {
   size_t symbols = 0;      // embedding: how many different inputs there are
   bool last_step = false;  // lstm: only the last step's output leaves
   bool droppable = false;  // whether clients may hold only some of the units
+  Initial initial = Initial::kGlorot;  // conv2d, dense
   bool operator==(const LayerSpec&) const = default;
-  bool he = false;  // conv2d: starts He-uniform (He et al. 2015), not Glorot: for deep chains of ReLU
 };
 
 // What an axis of a parameter follows when units are dropped.
@@ -61,9 +66,13 @@ struct ModelSpec {
   std::string name;
   Shape input;
   std::vector<LayerSpec> layers;
-  bool operator==(const ModelSpec&) const = default;
   std::string vocabulary = {};  // text: the character of each symbol; one symbol more is all others
+  bool operator==(const ModelSpec&) const = default;
 };
+
+// Throws Error, in one line that names the layer and says what would be right, for a model that cannot be
+// trained with sub-models. Those of the zoo and of files have passed.
+void check_model(const ModelSpec& model);
 
 // The shape that enters each layer, and after them the shape of the output. Throws Error where a layer does
 // not fit.
@@ -78,16 +87,26 @@ size_t class_count(const ModelSpec& model);
 // Indices into model.layers of the droppable layers.
 std::vector<size_t> droppable_layers(const ModelSpec& model);
 
-// Which network: one of the zoo, or that of a file.
-struct ModelOptions {
-  std::string name = "emnist-cnn";
-  std::filesystem::path file = {};
-};
-ModelSpec resolve_model(const ModelOptions& options);
-
 // The model zoo; throws Error naming the nearest.
 ModelSpec find_model(std::string_view name);
 std::vector<std::string> model_names();
+
+// A model file is a TOML text that lists layers; docs/models.md describes it. `source` names it in errors,
+// and names the model if the text does not.
+ModelSpec parse_model(std::string_view text, std::string_view source);
+ModelSpec load_model_file(const std::filesystem::path& path);
+
+// The model as a model file: the same text for equal models, and parse_model() makes an equal model of it.
+std::string model_toml(const ModelSpec& model);
+
+// Which model a run trains.
+struct ModelOptions {
+  std::string name = "emnist-cnn";  // of the zoo
+  std::filesystem::path file = {};  // a model file instead
+  bool operator==(const ModelOptions&) const = default;
+};
+// Throws Error if there is no such model, it cannot work, or both a name and a file are chosen.
+ModelSpec resolve_model(const ModelOptions& options);
 
 // Glorot-uniform or He-uniform weights and zero biases, a pure function of the seed.
 std::vector<float> initial_weights(const ModelSpec& model, uint64_t seed);

@@ -8,6 +8,7 @@ class AvgPool final : public LayerType {
  public:
   std::string_view name() const override { return "avgpool"; }
   Shape output(const LayerSpec&, const Shape& input) const override { return {input.channels, 1, 1}; }
+  double forward_operations(const LayerSpec&, const Shape&) const override { return 0; }
 };
 
 }  // namespace

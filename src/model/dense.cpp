@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "model/layers.h"
-#include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
@@ -10,13 +11,24 @@ class Dense final : public LayerType {
  public:
   std::string_view name() const override { return "dense"; }
 
-  Shape output(const LayerSpec& spec, const Shape& input) const override {
-    if (input.height != 1 || input.width != 1) {
-      throw bad_request(spec.name,
-                        fmt::format("a dense layer wants a flat input, not {}x{}x{}; flatten it first",
-                                    input.channels, input.height, input.width));
-    }
-    return {spec.units, 1, 1};
+  std::span<const LayerField> fields() const override {
+    static constexpr std::array kFields{LayerField{"units", &LayerSpec::units, true},
+                                        LayerField{"initial", &LayerSpec::initial}};
+    return kFields;
+  }
+
+  std::string misfit(const LayerSpec&, const Shape& input) const override {
+    if (input.height == 1 && input.width == 1) return {};
+    const bool sequence = input.width == 1;
+    return fmt::format("a dense layer takes a flat input, not {}; put a flatten layer before it{}",
+                       shape_text(input),
+                       sequence ? ", or last_step = true into the lstm layer before it" : "");
+  }
+
+  Shape output(const LayerSpec& spec, const Shape&) const override { return {spec.units, 1, 1}; }
+
+  double forward_operations(const LayerSpec& spec, const Shape& input) const override {
+    return 2 * static_cast<double>(input.size()) * static_cast<double>(spec.units);
   }
 
   std::vector<ParameterSpec> parameters(const LayerSpec& spec, const Shape& input) const override {
@@ -26,7 +38,7 @@ class Dense final : public LayerType {
              .columns = input.channels,
              .columns_follow = Follows::kInputs,
              .fan_in = input.channels,
-             .fan_out = spec.units},
+             .fan_out = spec.initial == Initial::kHe ? 0 : spec.units},
             {.name = spec.name + ".bias", .shape = {spec.units}, .rows = spec.units}};
   }
 };

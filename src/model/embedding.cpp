@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "model/layers.h"
-#include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
@@ -11,12 +12,19 @@ class Embedding final : public LayerType {
  public:
   std::string_view name() const override { return "embedding"; }
 
+  std::span<const LayerField> fields() const override {
+    static constexpr std::array kFields{LayerField{"units", &LayerSpec::units, true},
+                                        LayerField{"symbols", &LayerSpec::symbols, true}};
+    return kFields;
+  }
+
+  std::string misfit(const LayerSpec&, const Shape& input) const override {
+    if (input.channels == 1 && input.width == 1) return {};
+    return fmt::format("an embedding reads one symbol per step, an input of 1 x steps x 1, not {}",
+                       shape_text(input));
+  }
+
   Shape output(const LayerSpec& spec, const Shape& input) const override {
-    if (input.channels != 1 || input.width != 1) {
-      throw bad_request(spec.name, fmt::format("an embedding wants 1 symbol a step, not {}x{}x{}",
-                                               input.channels, input.height, input.width));
-    }
-    if (spec.symbols == 0) throw bad_request(spec.name, "an embedding wants at least 1 symbol");
     return {spec.units, input.height, 1};
   }
 
@@ -30,6 +38,8 @@ class Embedding final : public LayerType {
              .fan_in = spec.symbols,
              .fan_out = spec.units}};
   }
+
+  double forward_operations(const LayerSpec&, const Shape&) const override { return 0; }
 };
 
 }  // namespace

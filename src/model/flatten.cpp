@@ -8,6 +8,7 @@ class Flatten final : public LayerType {
  public:
   std::string_view name() const override { return "flatten"; }
   Shape output(const LayerSpec&, const Shape& input) const override { return {input.size(), 1, 1}; }
+  double forward_operations(const LayerSpec&, const Shape&) const override { return 0; }
 
   std::vector<uint32_t> pass(const Shape& input, const std::vector<uint32_t>& kept) const override {
     const auto plane = static_cast<uint32_t>(input.height * input.width);

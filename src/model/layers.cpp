@@ -1,5 +1,8 @@
 #include "model/layers.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -17,13 +20,33 @@ const std::array<const LayerType*, 8>& layer_types() {
 
 }  // namespace
 
-const LayerType& layer_type(std::string_view name) {
-  std::vector<std::string> known;
+bool LayerType::uses(size_t LayerSpec::*member) const {
+  return std::ranges::any_of(fields(), [&](const LayerField& field) {
+    const auto* count = std::get_if<size_t LayerSpec::*>(&field.member);
+    return count != nullptr && *count == member;
+  });
+}
+
+std::vector<std::string> layer_type_names() {
+  std::vector<std::string> names;
+  for (const LayerType* type : layer_types()) names.emplace_back(type->name());
+  return names;
+}
+
+const LayerType& layer_type(std::string_view name, std::string_view what) {
   for (const LayerType* type : layer_types()) {
     if (type->name() == name) return *type;
-    known.emplace_back(type->name());
   }
-  throw unknown_name("layer", name, known);
+  throw unknown_name(what, name, layer_type_names());
+}
+
+std::string layer_label(const ModelSpec& model, size_t index) {
+  const LayerSpec& layer = model.layers[index];
+  return fmt::format("layer {} ({})", index + 1, layer.name.empty() ? layer.type : layer.name);
+}
+
+std::string shape_text(const Shape& shape) {
+  return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width);
 }
 
 }  // namespace subfleet

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "model/layers.h"
-#include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
@@ -14,11 +15,18 @@ class Lstm final : public LayerType {
  public:
   std::string_view name() const override { return "lstm"; }
 
+  std::span<const LayerField> fields() const override {
+    static constexpr std::array kFields{LayerField{"units", &LayerSpec::units, true},
+                                        LayerField{"last_step", &LayerSpec::last_step}};
+    return kFields;
+  }
+
+  std::string misfit(const LayerSpec&, const Shape& input) const override {
+    if (input.width == 1) return {};
+    return fmt::format("an lstm layer reads a sequence, features x steps x 1, not {}", shape_text(input));
+  }
+
   Shape output(const LayerSpec& spec, const Shape& input) const override {
-    if (input.width != 1) {
-      throw bad_request(spec.name, fmt::format("an LSTM wants a sequence of width 1, not {}x{}x{}",
-                                               input.channels, input.height, input.width));
-    }
     return {spec.units, spec.last_step ? 1 : input.height, 1};
   }
 
@@ -41,6 +49,11 @@ class Lstm final : public LayerType {
     };
     return {matrix(".weight_ih_l0", input.channels, Follows::kInputs),
             matrix(".weight_hh_l0", spec.units, Follows::kUnits), bias(".bias_ih_l0"), bias(".bias_hh_l0")};
+  }
+
+  double forward_operations(const LayerSpec& spec, const Shape& input) const override {
+    const auto in = static_cast<double>(input.channels), units = static_cast<double>(spec.units);
+    return 2 * static_cast<double>(kGates) * units * (in + units) * static_cast<double>(input.height);
   }
 };
 

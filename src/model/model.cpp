@@ -1,16 +1,59 @@
 #include "subfleet/model.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "model/layers.h"
+#include "subfleet/error.h"
 #include "subfleet/random.h"
 
 namespace subfleet {
 
+namespace {
+
+constexpr size_t kMostCount = size_t{1} << 24;   // of units, steps, pixels along a side, ...
+constexpr size_t kMostValues = size_t{1} << 28;  // between two layers, of one example
+
+void check_count(const std::string& where, std::string_view what, size_t count) {
+  if (count >= 1 && count <= kMostCount) return;
+  throw bad_request(where, fmt::format("{} is {}; it must be from 1 to {}", what, count, kMostCount));
+}
+
+// With sides of at most kMostCount, the product is exact enough as a double.
+void check_size(const std::string& where, const Shape& shape) {
+  const double values = static_cast<double>(shape.channels) * static_cast<double>(shape.height) *
+                        static_cast<double>(shape.width);
+  if (values <= static_cast<double>(kMostValues)) return;
+  throw bad_request(where, fmt::format("{} are too many values for one example; at most {} are supported",
+                                       shape_text(shape), kMostValues));
+}
+
+void check_layer(const std::string& where, const LayerSpec& layer, const Shape& input) {
+  const LayerType& type = layer_type(layer.type, where);
+  for (const LayerField& field : type.fields()) {
+    if (const auto* count = std::get_if<size_t LayerSpec::*>(&field.member)) {
+      check_count(where, field.key, layer.**count);
+    }
+  }
+  const std::string misfit = type.misfit(layer, input);
+  if (!misfit.empty()) throw bad_request(where, misfit);
+}
+
+}  // namespace
+
 std::vector<Shape> layer_shapes(const ModelSpec& model) {
+  check_count("input", "channels", model.input.channels);
+  check_count("input", "height", model.input.height);
+  check_count("input", "width", model.input.width);
+  check_size("input", model.input);
   std::vector<Shape> shapes{model.input};
-  for (const LayerSpec& layer : model.layers) {
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerSpec& layer = model.layers[i];
+    const std::string where = layer_label(model, i);
+    check_layer(where, layer, shapes.back());
     shapes.push_back(layer_type(layer.type).output(layer, shapes.back()));
+    check_size(where, shapes.back());
   }
   return shapes;
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "model/random_models_testing.h"
 #include "subfleet/error.h"
 #include "subfleet/random.h"
 
@@ -173,6 +174,26 @@ TEST(SubModel, FlattenMapsAFilterToItsOwn49Columns) {
   ASSERT_EQ(dense1.runs.size(), 1);
   EXPECT_EQ(dense1.runs[0].from, 7 * 49);
   EXPECT_EQ(dense1.runs[0].count, 49);
+}
+
+TEST(SubModel, OfAnyModelIsLaidOutAsItsOwnSpecSays) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const ModelSpec model = random_model(seed);
+    Kept kept;
+    for (const size_t layer : droppable_layers(model)) {
+      kept.push_back({static_cast<uint32_t>(model.layers[layer].units) - 1});
+    }
+    const SubModel sub(model, kept);
+    const std::vector<ParameterSpec> parameters = model_parameters(sub.spec());
+    ASSERT_EQ(sub.tensors().size(), parameters.size()) << model_toml(model);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_EQ(sub.tensors()[i].sub_offset, parameters[i].offset) << parameters[i].name << model_toml(model);
+      EXPECT_EQ(sub.tensors()[i].rows.size(), parameters[i].rows) << parameters[i].name << model_toml(model);
+      EXPECT_EQ(sub.tensors()[i].sub_columns, parameters[i].columns)
+          << parameters[i].name << model_toml(model);
+    }
+    EXPECT_EQ(sub.size(), parameter_count(sub.spec()));
+  }
 }
 
 TEST(SubModel, ImpossibleSetsAreErrors) {

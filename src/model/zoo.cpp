@@ -65,10 +65,11 @@ ModelSpec all_convolutional(std::string name, size_t classes) {
                             .kernel = kHidden[i].kernel,
                             .stride = kHidden[i].stride,
                             .droppable = i > 0,
-                            .he = true});
+                            .initial = Initial::kHe});
     model.layers.push_back({.type = "relu"});
   }
-  model.layers.push_back({.type = "conv2d", .name = "conv9", .units = classes, .kernel = 1, .he = true});
+  model.layers.push_back(
+      {.type = "conv2d", .name = "conv9", .units = classes, .kernel = 1, .initial = Initial::kHe});
   model.layers.push_back({.type = "avgpool"});
   return model;
 }
@@ -97,8 +98,6 @@ std::vector<std::string> model_names() {
   for (const auto make : kZoo) names.push_back(make().name);
   return names;
 }
-
-ModelSpec resolve_model(const ModelOptions& options) { return find_model(options.name); }
 
 ModelSpec find_model(std::string_view name) {
   for (const auto make : kZoo) {

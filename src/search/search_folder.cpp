@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "search/search_report.h"
 #include "store/run_writer.h"
+#include "store/saved_config.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 
@@ -20,7 +21,7 @@ constexpr auto kConfig = "tune.toml";
 constexpr auto kResult = "tune.json";
 constexpr auto kInitial = "initial.safetensors";
 constexpr auto kCandidates = "candidates";
-constexpr std::array<std::string_view, 4> kFiles{kConfig, kResult, SearchFolder::kPicture, kInitial};
+constexpr std::array<std::string_view, 5> kFiles{kConfig, kModelFile, kResult, SearchFolder::kPicture, kInitial};
 
 }  // namespace
 
@@ -37,7 +38,7 @@ SearchFolder SearchFolder::begin(const std::filesystem::path& folder, const Conf
   }
   check_empty(folder, [](const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    return name == kInitial || is_half_written(name, kFiles);
+    return name == kInitial || name == kModelFile || is_half_written(name, kFiles);
   });
   make_folder(folder);
   SearchFolder search(folder);
@@ -54,7 +55,7 @@ SearchFolder SearchFolder::reopen(const std::filesystem::path& folder) {
 }
 
 Config SearchFolder::config() const {
-  return parse_config(read_file(path_ / kConfig), (path_ / kConfig).string());
+  return load_config(path_ / kConfig);
 }
 
 std::filesystem::path SearchFolder::candidate(double value) const {
@@ -67,7 +68,7 @@ std::optional<std::vector<float>> SearchFolder::initial_weights(const ModelSpec&
   return weights_from(load_safetensors(file), model, file.string());
 }
 
-void SearchFolder::save(const Config& config) const { write_file(path_ / kConfig, to_toml(config)); }
+void SearchFolder::save(const Config& config) const { save_config(path_ / kConfig, config); }
 
 void SearchFolder::save(const RateSearch& search, const Config& config) const {
   write_file(path_ / kResult, search_json(search, config));

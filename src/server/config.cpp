@@ -151,6 +151,7 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
 const std::vector<Key>& keys() {
   static const std::vector<Key> table{
       key("model.name", FIELD(model.name), "which network of the model zoo"),
+      key("model.file", FIELD(model.file), "a network of your own instead, as a TOML file", false),
       key("data.source", FIELD(data.source), "where the clients' examples come from"),
       key("data.path", FIELD(data.path), "the folder of a source that reads files", false),
       key("data.min_samples", FIELD(data.min_samples), "clients with fewer examples are left out"),

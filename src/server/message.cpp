@@ -1,5 +1,6 @@
 #include "server/message.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -193,8 +194,15 @@ JobMessage job_message(const Cohort& cohort) {
           .weights = {}};
 }
 
-std::string model_text(const ModelSpec& model) { return model.name; }
-ModelSpec named_model(const std::string& text) { return find_model(text); }
+std::string model_text(const ModelSpec& model) {
+  const std::vector<std::string> zoo = model_names();
+  const bool known = std::ranges::find(zoo, model.name) != zoo.end() && find_model(model.name) == model;
+  return known ? model.name : model_toml(model);
+}
+
+ModelSpec named_model(const std::string& text) {
+  return text.find('\n') == std::string::npos ? find_model(text) : parse_model(text, "message");
+}
 
 Cohort cohort_of(const JobMessage& message) {
   return {.code = message.code,

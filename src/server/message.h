@@ -14,7 +14,7 @@ namespace subfleet {
 // What travels to a client: which sub-model it gets, by the few numbers that name it (never as bits), how to
 // train it, and its weights as the codec `down` has encoded them.
 struct JobMessage {
-  std::string model;  // a name of the zoo
+  std::string model;  // a name of the zoo, or a model file's text
   CodeOptions code;
   uint64_t seed = 0;
   uint32_t draw = 0;

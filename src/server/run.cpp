@@ -70,8 +70,13 @@ void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, 
     throw bad_request("round.clients",
                       fmt::format("{} per round, but there are only {}", config.round.clients, clients));
   }
+  const LayerSpec& first = model.layers.front();
+  if (first.symbols > 0 && first.symbols < classes) {
+    throw bad_request("model", fmt::format("{} knows {} symbols; the data have {}", model.name, first.symbols,
+                                           classes));
+  }
   if (!(input == model.input) || classes > class_count(model)) {
-    throw bad_request("model.name",
+    throw bad_request("model",
                       fmt::format("{} takes {}x{}x{} and {} classes; the data have {}x{}x{} and {}",
                                   model.name, model.input.channels, model.input.height, model.input.width,
                                   class_count(model), input.channels, input.height, input.width, classes));

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view kSetting = "setting.";  // before the name of each that a run cannot change
 
+constexpr auto kModel = "model";  // as a model file
+
 std::string moment_name(const std::string& name) { return "optimizer." + name; }
 
 void check_settings(const FixedSettings& saved, const FixedSettings& mine, const std::string& path) {
@@ -33,7 +35,8 @@ void save_checkpoint(const std::filesystem::path& path, const Run& run) {
   for (const auto& moment : run.moments()) {
     tensors.push_back({moment_name(moment.name), {moment.values.size()}, moment.values});
   }
-  std::map<std::string, std::string> metadata{{"round", std::to_string(run.round())}};
+  std::map<std::string, std::string> metadata{{"round", std::to_string(run.round())},
+                                              {kModel, model_toml(run.model())}};
   for (const auto& [name, value] : fixed_settings(run.config()))
     metadata.emplace(std::string(kSetting) + name, value);
   save_safetensors(path, tensors, metadata);
@@ -51,6 +54,11 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   FixedSettings saved;
   for (const auto& [name, value] : file.metadata) {
     if (name.starts_with(kSetting)) saved.emplace(name.substr(kSetting.size()), value);
+  }
+  const auto model = file.metadata.find(kModel);
+  if (model == file.metadata.end() || model->second != model_toml(run.model())) {
+    throw bad_request(path.string(), fmt::format("was saved of another model than this {}; a run cannot change it",
+                                                 run.model().name));
   }
   check_settings(saved, fixed_settings(run.config()), path.string());
   const std::vector<float> weights = weights_from(file, run.model(), path.string());

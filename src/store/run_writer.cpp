@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "store/checkpoint.h"
+#include "store/saved_config.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 
@@ -24,8 +25,8 @@ constexpr auto kLog = "rounds.jsonl";
 constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
 constexpr auto kProvenance = "provenance.json";
-constexpr std::array<std::string_view, 6> kFiles{kConfig, kLog,        kCheckpoint,
-                                                 kModel,  kProvenance, RunWriter::kPage};
+constexpr std::array<std::string_view, 7> kFiles{kConfig, kModelFile,  kLog,            kCheckpoint,
+                                                  kModel,  kProvenance, RunWriter::kPage};
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -42,7 +43,7 @@ void check_free(const std::filesystem::path& folder) {
   }
   check_empty(folder, [](const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    return name == kCheckpoint || name == kProvenance || is_half_written(name, kFiles) ||
+    return name == kCheckpoint || name == kProvenance || name == kModelFile || is_half_written(name, kFiles) ||
            (name == kLog && std::filesystem::file_size(entry.path()) == 0);
   });
 }
@@ -67,7 +68,7 @@ RunWriter RunWriter::begin(const std::filesystem::path& folder, const Run& run, 
   save_checkpoint(writer.file(kCheckpoint), run);
   write_file(writer.file(kLog), "");
   write_file(writer.file(kProvenance), to_json(now));
-  write_file(writer.file(kConfig), to_toml(run.config()));  // last: from here on the folder can be resumed
+  save_config(writer.file(kConfig), run.config());  // last: from here on the folder can be resumed
   writer.log_ = open_or_throw(writer.file(kLog), O_WRONLY | O_APPEND);
   return writer;
 }
@@ -97,15 +98,15 @@ void RunWriter::give_up(const std::filesystem::path& folder) {
 }
 
 void RunWriter::move(const std::filesystem::path& from, const std::filesystem::path& to) {
-  const std::string config = read_file(from / kConfig);
+  const Config config = load_config(from / kConfig);
   write_file(to / kLog, read_file(from / kLog));
   write_file(to / kProvenance, read_file(from / kProvenance));
   if (std::filesystem::exists(from / kCheckpoint))  // else it has been moved before, and the rest was not
     std::filesystem::rename(from / kCheckpoint, to / kCheckpoint);
-  write_file(to / kConfig, config);  // last, as in begin()
+  save_config(to / kConfig, config);  // last, as in begin()
 }
 
-Config RunWriter::config() const { return parse_config(read_file(file(kConfig)), file(kConfig).string()); }
+Config RunWriter::config() const { return load_config(file(kConfig)); }
 
 std::vector<RoundRecord> RunWriter::log() const { return read_round_log(file(kLog)); }
 
@@ -133,7 +134,7 @@ uint64_t RunWriter::restore(Run& run, const Provenance& now) {
   }
   write_file(file(kLog), kept);
   write_file(file(kProvenance), to_json(provenance));
-  write_file(file(kConfig), to_toml(run.config()));
+  save_config(file(kConfig), run.config());
   log_ = open_or_throw(file(kLog), O_WRONLY | O_APPEND);
   return bytes;
 }

@@ -16,7 +16,7 @@ memory::desc any_layout(const memory::dims& shape) {
 // step.
 class Conv2D final : public Layer {
  public:
-  Conv2D(Room& room, const PlanSite& site)
+  Conv2D(BufferPlan& buffer, const PlanSite& site)
       : filter_{static_cast<dnnl_dim_t>(site.site.output.channels),
                 static_cast<dnnl_dim_t>(site.site.input.channels),
                 static_cast<dnnl_dim_t>(site.site.spec.kernel),
@@ -25,20 +25,20 @@ class Conv2D final : public Layer {
         stride_(2, static_cast<dnnl_dim_t>(site.site.spec.stride)),
         plain_filter_(filter_, memory::data_type::f32, memory::format_tag::oihw),
         plain_bias_({filter_[0]}, memory::data_type::f32, memory::format_tag::x),
-        weights_(plain_filter_, room.engine(), DNNL_MEMORY_NONE),
-        bias_(plain_bias_, room.engine(), DNNL_MEMORY_NONE) {
+        weights_(plain_filter_, buffer.engine(), DNNL_MEMORY_NONE),
+        bias_(plain_bias_, buffer.engine(), DNNL_MEMORY_NONE) {
     const memory::desc input = any_layout(site.input.values.get_desc().dims());
     const memory::desc output = any_layout(plain_layout(site.batch, site.site.output).dims());
     const Forward::primitive_desc forward(
         {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
          dnnl::algorithm::convolution_direct, input, any_layout(filter_), plain_bias_, output, stride_, pad_,
          pad_},
-        scratchpad_in_room(), room.engine());
-    plan_forward(room, site.input.values, forward);
+        scratchpad_in_buffer(), buffer.engine());
+    plan_forward(buffer, site.input.values, forward);
     if (!site.training) return;
-    output_.gradient = room.reserve(forward.dst_desc());
-    if (site.input.gradient) plan_backward_data(room, site.input.gradient, {input, output}, forward);
-    plan_backward_weights(room, site.input.values, {input, output}, forward);
+    output_.gradient = buffer.reserve(forward.dst_desc());
+    if (site.input.gradient) plan_backward_data(buffer, site.input.gradient, {input, output}, forward);
+    plan_backward_weights(buffer, site.input.values, {input, output}, forward);
   }
 
   const Flow& output() const override { return output_; }
@@ -63,52 +63,52 @@ class Conv2D final : public Layer {
     memory::desc input, output;
   };
 
-  void plan_forward(Room& room, const memory& input, const Forward::primitive_desc& forward) {
-    const memory x = room.reserve_copy(input, forward.src_desc());
-    const memory w = room.reserve_copy(weights_, forward.weights_desc());
-    output_.values = room.reserve(forward.dst_desc());
-    forward_ = {make_reorder(room, input, x), make_reorder(room, weights_, w),
-                make_call<Forward>(room, forward,
+  void plan_forward(BufferPlan& buffer, const memory& input, const Forward::primitive_desc& forward) {
+    const memory x = buffer.reserve_copy(input, forward.src_desc());
+    const memory w = buffer.reserve_copy(weights_, forward.weights_desc());
+    output_.values = buffer.reserve(forward.dst_desc());
+    forward_ = {make_reorder(buffer, input, x), make_reorder(buffer, weights_, w),
+                make_call<Forward>(buffer, forward,
                                    {{DNNL_ARG_SRC, x},
                                     {DNNL_ARG_WEIGHTS, w},
                                     {DNNL_ARG_BIAS, bias_},
                                     {DNNL_ARG_DST, output_.values}})};
   }
 
-  void plan_backward_data(Room& room, const memory& input_gradient, const Ends& ends,
+  void plan_backward_data(BufferPlan& buffer, const memory& input_gradient, const Ends& ends,
                           const Forward::primitive_desc& forward) {
     const BackwardData::primitive_desc backward({dnnl::algorithm::convolution_direct, ends.input,
                                                  any_layout(filter_), ends.output, stride_, pad_, pad_},
-                                                scratchpad_in_room(), room.engine(), forward);
-    const memory dy = room.reserve_copy(output_.gradient, backward.diff_dst_desc());
-    const memory w = room.reserve_copy(weights_, backward.weights_desc());
-    const memory dx = room.reserve_copy(input_gradient, backward.diff_src_desc());
+                                                scratchpad_in_buffer(), buffer.engine(), forward);
+    const memory dy = buffer.reserve_copy(output_.gradient, backward.diff_dst_desc());
+    const memory w = buffer.reserve_copy(weights_, backward.weights_desc());
+    const memory dx = buffer.reserve_copy(input_gradient, backward.diff_src_desc());
     backward_ = {
-        make_reorder(room, output_.gradient, dy), make_reorder(room, weights_, w),
-        make_call<BackwardData>(room, backward,
+        make_reorder(buffer, output_.gradient, dy), make_reorder(buffer, weights_, w),
+        make_call<BackwardData>(buffer, backward,
                                 {{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, dx}}),
-        make_reorder(room, dx, input_gradient)};
+        make_reorder(buffer, dx, input_gradient)};
   }
 
-  void plan_backward_weights(Room& room, const memory& input, const Ends& ends,
+  void plan_backward_weights(BufferPlan& buffer, const memory& input, const Ends& ends,
                              const Forward::primitive_desc& forward) {
     const BackwardWeights::primitive_desc backward(
         {dnnl::algorithm::convolution_direct, ends.input, any_layout(filter_), plain_bias_, ends.output,
          stride_, pad_, pad_},
-        scratchpad_in_room(), room.engine(), forward);
-    const memory x = room.reserve_copy(input, backward.src_desc());
-    const memory dy = room.reserve_copy(output_.gradient, backward.diff_dst_desc());
-    weights_gradient_ = room.reserve(plain_filter_);
-    bias_gradient_ = room.reserve(plain_bias_);
-    const memory dw = room.reserve_copy(weights_gradient_, backward.diff_weights_desc());
-    backward_.push_back(make_reorder(room, input, x));
-    backward_.push_back(make_reorder(room, output_.gradient, dy));
-    backward_.push_back(make_call<BackwardWeights>(room, backward,
+        scratchpad_in_buffer(), buffer.engine(), forward);
+    const memory x = buffer.reserve_copy(input, backward.src_desc());
+    const memory dy = buffer.reserve_copy(output_.gradient, backward.diff_dst_desc());
+    weights_gradient_ = buffer.reserve(plain_filter_);
+    bias_gradient_ = buffer.reserve(plain_bias_);
+    const memory dw = buffer.reserve_copy(weights_gradient_, backward.diff_weights_desc());
+    backward_.push_back(make_reorder(buffer, input, x));
+    backward_.push_back(make_reorder(buffer, output_.gradient, dy));
+    backward_.push_back(make_call<BackwardWeights>(buffer, backward,
                                                    {{DNNL_ARG_SRC, x},
                                                     {DNNL_ARG_DIFF_DST, dy},
                                                     {DNNL_ARG_DIFF_WEIGHTS, dw},
                                                     {DNNL_ARG_DIFF_BIAS, bias_gradient_}}));
-    backward_.push_back(make_reorder(room, dw, weights_gradient_));
+    backward_.push_back(make_reorder(buffer, dw, weights_gradient_));
   }
 
   // oneDNN takes pointers to what it only reads as if it wrote there.
@@ -128,9 +128,9 @@ class Conv2D final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_conv2d(Room& room, const PlanSite& site) {
-  if (suits_winograd(site.site)) return make_winograd_conv2d(room, site);
-  return std::make_unique<Conv2D>(room, site);
+std::unique_ptr<Layer> make_conv2d(BufferPlan& buffer, const PlanSite& site) {
+  if (suits_winograd(site.site)) return make_winograd_conv2d(buffer, site);
+  return std::make_unique<Conv2D>(buffer, site);
 }
 
 }  // namespace subfleet::cpu

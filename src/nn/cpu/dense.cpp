@@ -13,18 +13,18 @@ constexpr size_t kNarrowBatch = 30;
 // Y = X W^T + b with W as [out, in].
 class DenseLayer final : public Layer {
  public:
-  DenseLayer(Room& room, const PlanSite& site)
+  DenseLayer(BufferPlan& buffer, const PlanSite& site)
       : size_{.batch = site.batch, .in = site.site.input.size(), .out = site.site.output.size()} {
     const auto plain = plain_layout(site.batch, site.site.input);
-    input_.values = room.reserve_copy(site.input.values, plain);
-    fetch_values_ = make_reorder(room, site.input.values, input_.values);
-    output_.values = room.reserve(plain_layout(site.batch, site.site.output));
+    input_.values = buffer.reserve_copy(site.input.values, plain);
+    fetch_values_ = make_reorder(buffer, site.input.values, input_.values);
+    output_.values = buffer.reserve(plain_layout(site.batch, site.site.output));
     if (!site.training) return;
-    output_.gradient = room.reserve(plain_layout(site.batch, site.site.output));
-    scratch_ = room.reserve(plain_layout(1, {.channels = scratch_floats(size_)}));
+    output_.gradient = buffer.reserve(plain_layout(site.batch, site.site.output));
+    scratch_ = buffer.reserve(plain_layout(1, {.channels = scratch_floats(size_)}));
     if (!site.input.gradient) return;
-    input_.gradient = room.reserve_copy(site.input.gradient, plain);
-    deliver_gradient_ = make_reorder(room, input_.gradient, site.input.gradient);
+    input_.gradient = buffer.reserve_copy(site.input.gradient, plain);
+    deliver_gradient_ = make_reorder(buffer, input_.gradient, site.input.gradient);
   }
 
   const Flow& output() const override { return output_; }
@@ -109,8 +109,8 @@ class DenseLayer final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_dense(Room& room, const PlanSite& site) {
-  return std::make_unique<DenseLayer>(room, site);
+std::unique_ptr<Layer> make_dense(BufferPlan& buffer, const PlanSite& site) {
+  return std::make_unique<DenseLayer>(buffer, site);
 }
 
 }  // namespace subfleet::cpu

@@ -9,18 +9,18 @@ namespace {
 // The rows of the weights that the symbols name, step by step. A symbol has no gradient.
 class Embedding final : public Layer {
  public:
-  Embedding(Room& room, const PlanSite& site)
+  Embedding(BufferPlan& buffer, const PlanSite& site)
       : batch_(site.batch),
         steps_(site.site.output.height),
         units_(site.site.output.channels),
         symbols_(site.site.spec.symbols) {
-    input_ = room.reserve_copy(site.input.values, plain_layout(batch_, site.site.input));
-    fetch_input_ = make_reorder(room, site.input.values, input_);
+    input_ = buffer.reserve_copy(site.input.values, plain_layout(batch_, site.site.input));
+    fetch_input_ = make_reorder(buffer, site.input.values, input_);
     const auto layout = step_by_step_layout(batch_, site.site.output);
-    output_.values = room.reserve(layout);
+    output_.values = buffer.reserve(layout);
     if (!site.training) return;
-    output_.gradient = room.reserve(layout);
-    weight_gradient_ = room.reserve(plain_layout(symbols_, {units_, 1, 1}));
+    output_.gradient = buffer.reserve(layout);
+    weight_gradient_ = buffer.reserve(plain_layout(symbols_, {units_, 1, 1}));
   }
 
   const Flow& output() const override { return output_; }
@@ -61,8 +61,8 @@ class Embedding final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_embedding(Room& room, const PlanSite& site) {
-  return std::make_unique<Embedding>(room, site);
+std::unique_ptr<Layer> make_embedding(BufferPlan& buffer, const PlanSite& site) {
+  return std::make_unique<Embedding>(buffer, site);
 }
 
 }  // namespace subfleet::cpu

@@ -3,7 +3,8 @@
 #include <memory>
 #include <span>
 
-#include "nn/cpu/room.h"
+#include "nn/cpu/buffer_plan.h"
+#include "nn/cpu/primitive_call.h"
 #include "nn/network.h"
 
 namespace subfleet::cpu {
@@ -22,7 +23,7 @@ struct PlanSite {
   Flow input;
 };
 
-// The arithmetic of one layer for one batch size. The tensors lie in the plan's room.
+// The arithmetic of one layer for one batch size. The tensors lie in the plan's buffer.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -54,19 +55,19 @@ dnnl::memory::desc step_by_step_layout(size_t batch, const Shape& shape);
 float* data(const dnnl::memory& tensor);
 
 // The layer for a site, by its type; throws Error naming the nearest.
-std::unique_ptr<Layer> make_layer(Room& room, const PlanSite& site);
+std::unique_ptr<Layer> make_layer(BufferPlan& buffer, const PlanSite& site);
 
-std::unique_ptr<Layer> make_avgpool(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_conv2d(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_dense(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_embedding(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_flatten(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_lstm(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_maxpool(Room& room, const PlanSite& site);
-std::unique_ptr<Layer> make_relu(Room& room, const PlanSite& site);
+std::unique_ptr<Layer> make_avgpool(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_conv2d(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_dense(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_embedding(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_flatten(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_lstm(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_maxpool(BufferPlan& buffer, const PlanSite& site);
+std::unique_ptr<Layer> make_relu(BufferPlan& buffer, const PlanSite& site);
 
 // The fast way for 5x5 filters over channels that fill vectors.
 bool suits_winograd(const LayerSite& site);
-std::unique_ptr<Layer> make_winograd_conv2d(Room& room, const PlanSite& site);
+std::unique_ptr<Layer> make_winograd_conv2d(BufferPlan& buffer, const PlanSite& site);
 
 }  // namespace subfleet::cpu

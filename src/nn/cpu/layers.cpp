@@ -10,7 +10,7 @@ namespace {
 
 struct LayerEntry {
   std::string_view type;
-  std::unique_ptr<Layer> (*make)(Room&, const PlanSite&);
+  std::unique_ptr<Layer> (*make)(BufferPlan&, const PlanSite&);
 };
 
 constexpr std::array<LayerEntry, 8> kLayers{{
@@ -42,10 +42,10 @@ dnnl::memory::desc step_by_step_layout(size_t batch, const Shape& shape) {
 
 float* data(const dnnl::memory& tensor) { return static_cast<float*>(tensor.get_data_handle()); }
 
-std::unique_ptr<Layer> make_layer(Room& room, const PlanSite& site) {
+std::unique_ptr<Layer> make_layer(BufferPlan& buffer, const PlanSite& site) {
   std::vector<std::string> known;
   for (const LayerEntry& entry : kLayers) {
-    if (entry.type == site.site.spec.type) return entry.make(room, site);
+    if (entry.type == site.site.spec.type) return entry.make(buffer, site);
     known.emplace_back(entry.type);
   }
   throw unknown_name("layer of the cpu trainer", site.site.spec.type, known);

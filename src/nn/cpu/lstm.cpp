@@ -3,16 +3,16 @@
 #include "base/wide_vectors.h"
 #include "nn/cpu/layer.h"
 #include "nn/cpu/product.h"
-#include "nn/cpu/squash.h"
+#include "nn/cpu/sigmoid_tanh.h"
 
 namespace subfleet::cpu {
 namespace {
 
-// As in reference/lstm.cpp. Everything lies step by step, a row an example. The inputs' part of the gates is
-// one product for all steps, and so are the gradients of the weights; only h[t-1] must be waited for.
+// As in reference/lstm.cpp. Everything lies step by step, one row per example. The inputs' part of the gates
+// is one product for all steps, and so are the gradients of the weights; only h[t-1] must be waited for.
 class Lstm final : public Layer {
  public:
-  Lstm(Room& room, const PlanSite& site)
+  Lstm(BufferPlan& buffer, const PlanSite& site)
       : batch_(site.batch),
         in_(site.site.input.channels),
         units_(site.site.output.channels),
@@ -20,26 +20,26 @@ class Lstm final : public Layer {
         last_step_(site.site.spec.last_step),
         training_(site.training) {
     const auto input = step_by_step_layout(batch_, site.site.input);
-    input_.values = room.reserve_copy(site.input.values, input);
-    fetch_values_ = make_reorder(room, site.input.values, input_.values);
+    input_.values = buffer.reserve_copy(site.input.values, input);
+    fetch_values_ = make_reorder(buffer, site.input.values, input_.values);
     const auto output = step_by_step_layout(batch_, site.site.output);
-    output_.values = room.reserve(output);
+    output_.values = buffer.reserve(output);
     // What backward() wants to know of every step; otherwise the last one is enough.
     const size_t kept_steps = training_ ? steps_ : 1;
     const auto of_units = step_by_step_layout(batch_, {units_, kept_steps, 1});
-    gates_ = room.reserve(step_by_step_layout(batch_, {4 * units_, kept_steps, 1}));
-    c_ = room.reserve(of_units);
-    tanh_c_ = room.reserve(of_units);
-    h_ = room.reserve(of_units);  // the output may be changed in place by the layer that follows
-    zeros_ = room.reserve(step_by_step_layout(batch_, {units_, 1, 1}));
+    gates_ = buffer.reserve(step_by_step_layout(batch_, {4 * units_, kept_steps, 1}));
+    c_ = buffer.reserve(of_units);
+    tanh_c_ = buffer.reserve(of_units);
+    h_ = buffer.reserve(of_units);  // the output may be changed in place by the layer that follows
+    zeros_ = buffer.reserve(step_by_step_layout(batch_, {units_, 1, 1}));
     if (!training_) return;
-    output_.gradient = room.reserve(output);
-    c_gradient_ = room.reserve(zeros_.get_desc());
-    h_gradient_ = room.reserve(zeros_.get_desc());
-    weight_gradient_ = room.reserve(plain_layout(4 * units_, {std::max(in_, units_), 1, 1}));
+    output_.gradient = buffer.reserve(output);
+    c_gradient_ = buffer.reserve(zeros_.get_desc());
+    h_gradient_ = buffer.reserve(zeros_.get_desc());
+    weight_gradient_ = buffer.reserve(plain_layout(4 * units_, {std::max(in_, units_), 1, 1}));
     if (!site.input.gradient) return;
-    input_.gradient = room.reserve_copy(site.input.gradient, input);
-    deliver_gradient_ = make_reorder(room, input_.gradient, site.input.gradient);
+    input_.gradient = buffer.reserve_copy(site.input.gradient, input);
+    deliver_gradient_ = make_reorder(buffer, input_.gradient, site.input.gradient);
   }
 
   const Flow& output() const override { return output_; }
@@ -228,8 +228,8 @@ class Lstm final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_lstm(Room& room, const PlanSite& site) {
-  return std::make_unique<Lstm>(room, site);
+std::unique_ptr<Layer> make_lstm(BufferPlan& buffer, const PlanSite& site) {
+  return std::make_unique<Lstm>(buffer, site);
 }
 
 }  // namespace subfleet::cpu

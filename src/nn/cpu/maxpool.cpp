@@ -5,7 +5,7 @@ namespace {
 
 class MaxPool final : public WeightlessLayer {
  public:
-  MaxPool(Room& room, const PlanSite& site) {
+  MaxPool(BufferPlan& buffer, const PlanSite& site) {
     using Forward = dnnl::pooling_forward;
     using Backward = dnnl::pooling_backward;
     const auto size = static_cast<dnnl_dim_t>(site.site.spec.kernel);
@@ -17,22 +17,22 @@ class MaxPool final : public WeightlessLayer {
     const Forward::primitive_desc forward(
         {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
          dnnl::algorithm::pooling_max, input, any, window, window, none, none},
-        scratchpad_in_room(), room.engine());
-    output_.values = room.reserve(forward.dst_desc());
+        scratchpad_in_buffer(), buffer.engine());
+    output_.values = buffer.reserve(forward.dst_desc());
     Arguments arguments{{DNNL_ARG_SRC, site.input.values}, {DNNL_ARG_DST, output_.values}};
     dnnl::memory chosen;  // which of a window's values was the largest
     if (site.training) {
-      chosen = room.reserve(forward.workspace_desc());
+      chosen = buffer.reserve(forward.workspace_desc());
       arguments.emplace_back(DNNL_ARG_WORKSPACE, chosen);
     }
-    forward_ = make_call<Forward>(room, forward, arguments);
+    forward_ = make_call<Forward>(buffer, forward, arguments);
     if (!site.input.gradient) return;
 
-    output_.gradient = room.reserve(forward.dst_desc());
+    output_.gradient = buffer.reserve(forward.dst_desc());
     const Backward::primitive_desc backward(
         {dnnl::algorithm::pooling_max, input, forward.dst_desc(), window, window, none, none},
-        scratchpad_in_room(), room.engine(), forward);
-    backward_ = make_call<Backward>(room, backward,
+        scratchpad_in_buffer(), buffer.engine(), forward);
+    backward_ = make_call<Backward>(buffer, backward,
                                     {{DNNL_ARG_DIFF_SRC, site.input.gradient},
                                      {DNNL_ARG_DIFF_DST, output_.gradient},
                                      {DNNL_ARG_WORKSPACE, chosen}});
@@ -41,8 +41,8 @@ class MaxPool final : public WeightlessLayer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_maxpool(Room& room, const PlanSite& site) {
-  return std::make_unique<MaxPool>(room, site);
+std::unique_ptr<Layer> make_maxpool(BufferPlan& buffer, const PlanSite& site) {
+  return std::make_unique<MaxPool>(buffer, site);
 }
 
 }  // namespace subfleet::cpu

@@ -39,26 +39,26 @@ std::vector<LayerSite> pooled_first(std::vector<LayerSite> sites) {
 class Plan {
  public:
   Plan(const dnnl::engine& engine, const std::vector<LayerSite>& sites, size_t batch, bool training)
-      : room_(engine) {
-    input_ = {.values = room_.reserve(plain_layout(batch, sites.front().input)), .gradient = {}};
+      : tensors_(engine) {
+    input_ = {.values = tensors_.reserve(plain_layout(batch, sites.front().input)), .gradient = {}};
     Flow flow = input_;
     const auto append = [&](const LayerSite& site) {
       layers_.push_back(
-          {make_layer(room_, {site, batch, training, flow}), site.weights_offset, site.weights_count});
+          {make_layer(tensors_, {site, batch, training, flow}), site.weights_offset, site.weights_count});
       flow = layers_.back().arithmetic->output();
     };
     for (const LayerSite& site : sites) append(site);
-    const Shape output =
-        sites.back().output;  // the logits are read in plain order, whatever the last layer is
+    const Shape output = sites.back().output;
+    // The logits are read in plain order, whatever the last layer is.
     append({.spec = {.type = "flatten"}, .input = output, .output = {output.size(), 1, 1}});
     output_ = flow;
     classes_ = output.size();
     batch_ = batch;
   }
 
-  size_t bytes() const { return room_.bytes(); }
+  size_t bytes() const { return tensors_.bytes(); }
 
-  void bind(std::byte* buffer) { room_.bind(buffer); }
+  void bind(std::byte* buffer) { tensors_.bind(buffer); }
 
   std::span<const float> forward(const dnnl::stream& stream, std::span<const float> weights,
                                  std::span<const float> inputs) {
@@ -87,7 +87,7 @@ class Plan {
     std::unique_ptr<Layer> arithmetic;
     size_t weights_offset = 0, weights_count = 0;
   };
-  Room room_;
+  BufferPlan tensors_;
   Flow input_, output_;
   std::vector<PlannedLayer> layers_;
   size_t batch_ = 0, classes_ = 0;
@@ -123,8 +123,8 @@ class CpuNetwork final : public Network {
   }
 
  private:
-  struct alignas(Room::kAlignment) Line {
-    std::byte bytes[Room::kAlignment];
+  struct alignas(BufferPlan::kAlignment) Line {
+    std::byte bytes[BufferPlan::kAlignment];
   };
 
   // The plan of that kind and size, with its tensors in the buffer. Making one is slow, so they are kept.

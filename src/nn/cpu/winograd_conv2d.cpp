@@ -8,7 +8,7 @@ using dnnl::memory;
 
 class WinogradConv2D final : public Layer {
  public:
-  WinogradConv2D(Room& room, const PlanSite& site)
+  WinogradConv2D(BufferPlan& buffer, const PlanSite& site)
       : size_{.batch = site.batch,
               .in = site.site.input.channels,
               .out = site.site.output.channels,
@@ -17,15 +17,15 @@ class WinogradConv2D final : public Layer {
               .training = site.training} {
     const memory::desc in = in_blocks(site.batch, site.site.input);
     const memory::desc out = in_blocks(site.batch, site.site.output);
-    input_.values = room.reserve_copy(site.input.values, in);
-    fetch_values_ = make_reorder(room, site.input.values, input_.values);
-    output_.values = room.reserve(out);
-    scratch_ = room.reserve(plain_layout(1, {.channels = scratch_floats(size_)}));
+    input_.values = buffer.reserve_copy(site.input.values, in);
+    fetch_values_ = make_reorder(buffer, site.input.values, input_.values);
+    output_.values = buffer.reserve(out);
+    scratch_ = buffer.reserve(plain_layout(1, {.channels = scratch_floats(size_)}));
     if (!site.training) return;
-    output_.gradient = room.reserve(out);
+    output_.gradient = buffer.reserve(out);
     if (!site.input.gradient) return;
-    input_.gradient = room.reserve_copy(site.input.gradient, in);
-    deliver_gradient_ = make_reorder(room, input_.gradient, site.input.gradient);
+    input_.gradient = buffer.reserve_copy(site.input.gradient, in);
+    deliver_gradient_ = make_reorder(buffer, input_.gradient, site.input.gradient);
   }
 
   const Flow& output() const override { return output_; }
@@ -72,8 +72,8 @@ bool suits_winograd(const LayerSite& site) {
          site.output.channels % kLanes == 0;
 }
 
-std::unique_ptr<Layer> make_winograd_conv2d(Room& room, const PlanSite& site) {
-  return std::make_unique<WinogradConv2D>(room, site);
+std::unique_ptr<Layer> make_winograd_conv2d(BufferPlan& buffer, const PlanSite& site) {
+  return std::make_unique<WinogradConv2D>(buffer, site);
 }
 
 }  // namespace subfleet::cpu

@@ -1,4 +1,4 @@
-#include "nn/cpu/squash.h"
+#include "nn/cpu/sigmoid_tanh.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 namespace subfleet::cpu {
 namespace {
 
-TEST(Squash, IsWithinTwoInTenMillionOfTheTruth) {
+TEST(SigmoidTanh, IsWithinTwoInTenMillionOfTheTruth) {
   for (float x = -120; x <= 120; x += 0.0037f) {
     ASSERT_NEAR(fast_sigmoid(x), 1 / (1 + std::exp(-double{x})), 2e-7) << x;
     ASSERT_NEAR(fast_tanh(x), std::tanh(double{x}), 2e-7) << x;
   }
 }
 
-TEST(Squash, TheEndsAreExactAndNaNStays) {
+TEST(SigmoidTanh, TheEndsAreExactAndNaNStays) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(fast_sigmoid(0), 0.5f);
   EXPECT_EQ(fast_tanh(0), 0.0f);

@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "checks.h"
+#include "commands.h"
+#include "model/layers.h"
+#include "nn/network.h"
+#include "nn/training_operations.h"
+#include "subfleet/codes.h"
+#include "subfleet/error.h"
+#include "subfleet/submodel.h"
+
+namespace subfleet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Table = std::vector<std::vector<std::string>>;
+
+constexpr size_t kBytesPerWeight = 4;
+
+struct ModelCommandOptions {
+  std::string model;  // a name of the zoo or a file; empty: list the zoo
+  std::vector<double> keep{1, 0.75, 0.5, 0.25};
+  bool json = false;
+  bool toml = false;
+};
+
+// "6,603,710".
+std::string with_commas(size_t number) {
+  std::string text = fmt::format("{}", number);
+  for (size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");
+  return text;
+}
+
+// "76.2 M": with three digits.
+std::string human_count(double count) {
+  constexpr std::string_view kUnits = " kMGTP";
+  size_t unit = 0;
+  for (; count >= 999.5 && unit + 1 < kUnits.size(); ++unit) count /= 1000;
+  if (unit == 0) return fmt::format("{:.0f}", count);
+  return fmt::format("{:.{}f} {}", count, count >= 99.95 ? 0 : count >= 9.995 ? 1 : 2, kUnits[unit]);
+}
+
+// What a client gets that keeps this fraction of every droppable layer's units.
+struct SubModelSize {
+  double keep = 1;
+  size_t parameters = 0;
+  double operations = 0;  // of training, per example
+  size_t bytes() const { return parameters * kBytesPerWeight; }
+};
+
+SubModelSize size_at(const ModelSpec& model, double keep) {
+  std::vector<std::vector<uint32_t>> kept;
+  for (const size_t layer : droppable_layers(model)) {
+    kept.emplace_back(code_family("random").weight(model.layers[layer].units, keep));
+    std::iota(kept.back().begin(), kept.back().end(), 0u);
+  }
+  const SubModel sub(model, kept);
+  return {.keep = keep, .parameters = sub.size(), .operations = training_operations(sub.spec())};
+}
+
+double forward_operations(const LayerSite& site) {
+  return layer_type(site.spec.type).forward_operations(site.spec, site.input);
+}
+
+double forward_operations(const ModelSpec& model) {
+  double total = 0;
+  for (const LayerSite& site : layer_sites(model)) total += forward_operations(site);
+  return total;
+}
+
+uint64_t count_of(double operations) { return static_cast<uint64_t>(operations); }
+
+Json shape_json(const Shape& shape) { return {shape.channels, shape.height, shape.width}; }
+
+// "64x14x14", or "2048" once flat.
+std::string short_shape(const Shape& shape) {
+  return shape.height == 1 && shape.width == 1 ? fmt::format("{}", shape.channels) : shape_text(shape);
+}
+
+void print_layers(const ModelSpec& model) {
+  Table lines{{"", "layer", "name", "droppable", "output", "parameters", "operations"}};
+  for (const LayerSite& site : layer_sites(model)) {
+    const bool learns = site.weights_count > 0;
+    const double operations = forward_operations(site);
+    lines.push_back({fmt::format("{}", lines.size()), site.spec.type, site.spec.name,
+                     site.spec.droppable ? "yes"
+                     : learns            ? "no"
+                                         : "",
+                     short_shape(site.output), learns ? with_commas(site.weights_count) : "-",
+                     operations > 0 ? human_count(operations) : "-"});
+  }
+  lines.push_back(
+      {"", "total", "", "", "", with_commas(parameter_count(model)), human_count(forward_operations(model))});
+  fmt::print("{}", align_table(lines, "rllllrr"));
+}
+
+void print_sizes(const ModelSpec& model, const std::vector<double>& fractions) {
+  const auto whole = static_cast<double>(parameter_count(model));
+  Table lines{{"kept units", "parameters", "of all", "bytes", "operations"}};
+  for (const double keep : fractions) {
+    const SubModelSize size = size_at(model, keep);
+    lines.push_back({fmt::format("{:g}", keep), with_commas(size.parameters),
+                     human_percent(static_cast<double>(size.parameters) / whole),
+                     human_bytes(static_cast<double>(size.bytes())), human_count(size.operations)});
+  }
+  fmt::print("{}", align_table(lines, "rrrrr"));
+}
+
+void print_model(const ModelSpec& model, const std::vector<double>& fractions) {
+  fmt::print("{}: {} in, {} classes, {} parameters\n\n", model.name, shape_text(model.input),
+             class_count(model), with_commas(parameter_count(model)));
+  print_layers(model);
+  if (droppable_layers(model).empty()) {
+    fmt::print("\nNo layer is droppable: every client holds the whole model.\n");
+    return;
+  }
+  fmt::print("\nA client's sub-model, by the kept fraction of the droppable layers' units:\n\n");
+  print_sizes(model, fractions);
+  fmt::print(
+      "\nOperations are floating-point and per example: forward for a layer, forward and back\nfor a "
+      "sub-model. "
+      "Bytes are 4 per weight.\n");
+}
+
+Json model_json(const ModelSpec& model, const std::vector<double>& fractions) {
+  Json layers = Json::array(), sizes = Json::array();
+  for (const LayerSite& site : layer_sites(model)) {
+    layers.push_back({{"type", site.spec.type},
+                      {"name", site.spec.name},
+                      {"output", shape_json(site.output)},
+                      {"parameters", site.weights_count},
+                      {"droppable", site.spec.droppable},
+                      {"forward_operations", count_of(forward_operations(site))}});
+  }
+  const size_t whole = parameter_count(model);
+  for (const double keep : fractions) {
+    const SubModelSize size = size_at(model, keep);
+    sizes.push_back({{"keep", keep},
+                     {"parameters", size.parameters},
+                     {"bytes", size.bytes()},
+                     {"fraction", static_cast<double>(size.parameters) / static_cast<double>(whole)},
+                     {"training_operations", count_of(size.operations)}});
+  }
+  return {{"name", model.name},
+          {"input", shape_json(model.input)},
+          {"classes", class_count(model)},
+          {"parameters", whole},
+          {"forward_operations", count_of(forward_operations(model))},
+          {"training_operations", count_of(training_operations(model))},
+          {"layers", layers},
+          {"sizes", sizes}};
+}
+
+void list_zoo(bool json) {
+  Table lines{{"model", "input", "classes", "layers", "parameters", "droppable layers"}};
+  Json list = Json::array();
+  for (const std::string& name : model_names()) {
+    const ModelSpec model = find_model(name);
+    std::vector<std::string> droppable;
+    for (const size_t layer : droppable_layers(model)) droppable.push_back(model.layers[layer].name);
+    lines.push_back({name, shape_text(model.input), fmt::format("{}", class_count(model)),
+                     fmt::format("{}", model.layers.size()), with_commas(parameter_count(model)),
+                     droppable.empty() ? "none" : fmt::format("{}", fmt::join(droppable, " "))});
+    list.push_back({{"name", name},
+                    {"input", shape_json(model.input)},
+                    {"classes", class_count(model)},
+                    {"parameters", parameter_count(model)},
+                    {"droppable", droppable}});
+  }
+  if (json) {
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  fmt::print("{}", align_table(lines, "llrrrl"));
+  fmt::print(
+      "\n'subfleet model NAME' shows one; 'subfleet model NAME --toml > FILE' begins a model of your own.\n");
+}
+
+// The zoo comes first; what is none of its names and looks like a file is read.
+ModelSpec find_model_or_file(const std::string& name) {
+  const std::vector<std::string> zoo = model_names();
+  const bool known = std::ranges::find(zoo, name) != zoo.end();
+  const bool path = name.find('/') != std::string::npos || name.ends_with(".toml") ||
+                    std::filesystem::is_regular_file(name);
+  return !known && path ? load_model_file(name) : find_model(name);
+}
+
+void run(const ModelCommandOptions& options) {
+  for (const double keep : options.keep) {
+    if (!(keep > 0 && keep <= 1)) {
+      throw bad_request("--keep", fmt::format("{} is not a fraction above 0 and up to 1", keep));
+    }
+  }
+  if (options.model.empty()) {
+    if (options.toml) throw bad_request("--toml", "which model? 'subfleet model' lists them");
+    list_zoo(options.json);
+    return;
+  }
+  const ModelSpec model = find_model_or_file(options.model);
+  if (options.toml) {
+    fmt::print("{}", model_toml(model));
+  } else if (options.json) {
+    fmt::print("{}\n", model_json(model, options.keep).dump(2));
+  } else {
+    print_model(model, options.keep);
+  }
+}
+
+}  // namespace
+
+void add_model_command(CLI::App& program) {
+  auto options = std::make_shared<ModelCommandOptions>();
+  CLI::App* command = program.add_subcommand(
+      "model", "Shows a network: layers, shapes, parameters, and the size of its sub-models");
+  command->add_option("model", options->model, "A model of the zoo or a model file; none: lists the zoo")
+      ->check(not_empty())
+      ->type_name("NAME|FILE");
+  command
+      ->add_option("--keep", options->keep,
+                   "A kept fraction of the droppable layers' units; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("F");
+  CLI::Option* json = command->add_flag("--json", options->json, "Prints one JSON value");
+  command->add_flag("--toml", options->toml, "Prints the model as a model file")->excludes(json);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace subfleet::cli

@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/initial_names.h"
+#include "model/layers.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+toml::table parse_toml(std::string_view text, std::string_view source) {
+  try {
+    return toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    throw bad_request(source, fmt::format("line {}: {}", error.source().begin.line, error.description()));
+  }
+}
+
+// What is wrong with a key, in front of why: "layer 3 (conv2): units".
+std::string at_key(std::string_view where, std::string_view key) {
+  return where.empty() ? std::string(key) : fmt::format("{}: {}", where, key);
+}
+
+size_t read_count(const std::string& what, const toml::node& node) {
+  const std::optional<int64_t> count = node.is_integer() ? node.value<int64_t>() : std::nullopt;
+  if (!count || *count < 1) throw bad_request(what, "must be a whole number, 1 or more");
+  return static_cast<size_t>(*count);
+}
+
+bool read_flag(const std::string& what, const toml::node& node) {
+  if (!node.is_boolean()) throw bad_request(what, "must be true or false");
+  return *node.value<bool>();
+}
+
+std::string read_text(const std::string& what, const toml::node& node) {
+  if (!node.is_string()) throw bad_request(what, "must be a text in quotes");
+  return *node.value<std::string>();
+}
+
+void read(const std::string& what, const toml::node& node, size_t& value) { value = read_count(what, node); }
+void read(const std::string& what, const toml::node& node, bool& value) { value = read_flag(what, node); }
+void read(const std::string& what, const toml::node& node, Initial& value) {
+  value = initial_of(what, read_text(what, node));
+}
+
+void check_keys(std::string_view where, const toml::table& table, const std::vector<std::string>& known) {
+  const std::set<std::string_view> names(known.begin(), known.end());
+  for (const auto& [key, node] : table) {
+    if (!names.contains(key.str())) throw unknown_name(at_key(where, "key"), key.str(), known);
+  }
+}
+
+const toml::node& required(std::string_view where, const toml::table& table, std::string_view key,
+                           std::string_view example) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) throw bad_request(at_key(where, key), fmt::format("is missing; as in {}", example));
+  return *node;
+}
+
+Shape read_input(const toml::node& node) {
+  constexpr std::array<std::string_view, 3> kSides{"channels", "height", "width"};
+  std::array<size_t, 3> counts{};
+  if (const toml::table* table = node.as_table()) {
+    check_keys("input", *table, {kSides.begin(), kSides.end()});
+    for (size_t i = 0; i < counts.size(); ++i) {
+      const toml::node& side =
+          required("input", *table, kSides[i], "input = { channels = 1, height = 28, width = 28 }");
+      counts[i] = read_count(at_key("input", kSides[i]), side);
+    }
+  } else {
+    const toml::array* list = node.as_array();
+    if (list == nullptr || list->size() != counts.size()) {
+      throw bad_request("input", "must be [channels, height, width], as in input = [1, 28, 28]");
+    }
+    for (size_t i = 0; i < counts.size(); ++i) counts[i] = read_count("input", list->at(i));
+  }
+  return {counts[0], counts[1], counts[2]};
+}
+
+// A layer as the file has it: without a name or a word on dropping where the file says none.
+struct ReadLayer {
+  LayerSpec spec;
+  bool has_units = false;
+  std::optional<bool> droppable;
+};
+
+ReadLayer read_layer(size_t number, const toml::table& table) {
+  const std::string unnamed = fmt::format("layer {}", number);
+  ReadLayer layer;
+  layer.spec.type = read_text(at_key(unnamed, "type"), required(unnamed, table, "type", "type = \"dense\""));
+  const LayerType& type = layer_type(layer.spec.type, at_key(unnamed, "type"));
+  layer.has_units = type.uses(&LayerSpec::units);
+  const std::string where = fmt::format("layer {} ({})", number, layer.spec.type);
+
+  std::vector<std::string> known{"type"};
+  if (layer.has_units) known.insert(known.end(), {"name", "droppable"});
+  for (const LayerField& field : type.fields()) known.emplace_back(field.key);
+  check_keys(where, table, known);
+  if (const toml::node* name = table.get("name")) {
+    layer.spec.name = read_text(at_key(where, "name"), *name);
+    if (layer.spec.name.empty()) throw bad_request(at_key(where, "name"), "is empty; leave it out instead");
+  }
+  if (const toml::node* droppable = table.get("droppable")) {
+    layer.droppable = read_flag(at_key(where, "droppable"), *droppable);
+  }
+  for (const LayerField& field : type.fields()) {
+    const toml::node* node = table.get(field.key);
+    const std::string what = at_key(where, field.key);
+    if (node == nullptr && field.required) {
+      throw bad_request(what, fmt::format("is missing; a {} layer needs it", layer.spec.type));
+    }
+    if (node == nullptr) continue;
+    std::visit([&](auto member) { read(what, *node, layer.spec.*member); }, field.member);
+  }
+  return layer;
+}
+
+std::vector<ReadLayer> read_layers(const toml::table& table) {
+  const toml::node* node = table.get("layer");
+  if (node == nullptr) return {};
+  const toml::array* list = node->as_array();
+  std::vector<ReadLayer> layers;
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    const toml::table* layer = list->at(i).as_table();
+    if (layer == nullptr) break;
+    layers.push_back(read_layer(i + 1, *layer));
+  }
+  if (list == nullptr || layers.size() != list->size()) {
+    throw bad_request("layer", "must be a list of layers, each one [[layer]] or { type = ... }");
+  }
+  return layers;
+}
+
+// "conv3" is the third convolution, unless another layer is called so.
+void name_unnamed(std::vector<ReadLayer>& layers) {
+  std::set<std::string> taken;
+  for (const ReadLayer& layer : layers) taken.insert(layer.spec.name);
+  std::map<std::string_view, size_t> counts;
+  for (ReadLayer& layer : layers) {
+    if (!layer.has_units) continue;
+    const std::string_view stem = layer_type(layer.spec.type).stem();
+    size_t number = ++counts[stem];
+    if (!layer.spec.name.empty()) continue;
+    while (!taken.insert(fmt::format("{}{}", stem, number)).second) ++number;
+    layer.spec.name = fmt::format("{}{}", stem, number);
+  }
+}
+
+// Where the file says nothing, all layers with units but the first and the last are droppable.
+void decide_droppable(std::vector<ReadLayer>& layers) {
+  std::vector<ReadLayer*> with_units;
+  for (ReadLayer& layer : layers) {
+    if (layer.has_units) with_units.push_back(&layer);
+  }
+  for (size_t i = 0; i < with_units.size(); ++i) {
+    with_units[i]->spec.droppable = with_units[i]->droppable.value_or(i > 0 && i + 1 < with_units.size());
+  }
+}
+
+// "my net.toml" names the model "my-net".
+std::string name_of_file(std::string_view source) {
+  std::string name = std::filesystem::path(source).stem().string();
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && c != '_' && c != '.') c = '-';
+  }
+  return name;
+}
+
+ModelSpec read_model(const toml::table& table, std::string_view source) {
+  check_keys("", table, {"name", "input", "layer", "vocabulary"});
+  ModelSpec model{.name = name_of_file(source),
+                  .input = read_input(required("", table, "input", "input = [1, 28, 28]")),
+                  .layers = {}};
+  if (const toml::node* name = table.get("name")) model.name = read_text("name", *name);
+  if (const toml::node* vocabulary = table.get("vocabulary")) {
+    model.vocabulary = read_text("vocabulary", *vocabulary);
+  }
+  std::vector<ReadLayer> layers = read_layers(table);
+  name_unnamed(layers);
+  decide_droppable(layers);
+  for (ReadLayer& layer : layers) model.layers.push_back(std::move(layer.spec));
+  check_model(model);
+  return model;
+}
+
+}  // namespace
+
+ModelSpec parse_model(std::string_view text, std::string_view source) {
+  const toml::table table = parse_toml(text, source);
+  try {
+    return read_model(table, source);
+  } catch (const Error& error) {
+    throw bad_request(source, error.what());
+  }
+}
+
+}  // namespace subfleet

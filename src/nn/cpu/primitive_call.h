@@ -1,0 +1,40 @@
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <utility>
+#include <vector>
+
+#include "nn/cpu/buffer_plan.h"
+
+namespace subfleet::cpu {
+
+// A tensor and the role (DNNL_ARG_...) that it has for a primitive.
+using Arguments = std::vector<std::pair<int, dnnl::memory>>;
+
+// A primitive with its arguments.
+class Call {
+ public:
+  Call() = default;
+  Call(dnnl::primitive primitive, Arguments arguments);
+  void run(const dnnl::stream& stream) const;
+
+ private:
+  dnnl::primitive primitive_;
+  Arguments arguments_;
+  std::vector<dnnl_exec_arg_t> handles_;  // of the arguments, ready for oneDNN
+};
+
+// Primitives keep their scratchpads in the buffer, so that any thread may run them.
+dnnl::primitive_attr scratchpad_in_buffer();
+
+template <typename Primitive>
+Call make_call(BufferPlan& buffer, const typename Primitive::primitive_desc& description,
+               Arguments arguments) {
+  arguments.emplace_back(DNNL_ARG_SCRATCHPAD, buffer.reserve(description.scratchpad_desc()));
+  return {Primitive(description), std::move(arguments)};
+}
+
+// Copies a tensor into another layout; does nothing if both are one.
+Call make_reorder(BufferPlan& buffer, const dnnl::memory& from, const dnnl::memory& to);
+
+}  // namespace subfleet::cpu

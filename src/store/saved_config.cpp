@@ -1,0 +1,23 @@
+#include "store/saved_config.h"
+
+#include "base/file.h"
+#include "subfleet/model.h"
+
+namespace subfleet {
+
+void save_config(const std::filesystem::path& file, const Config& config) {
+  Config saved = config;
+  if (!config.model.file.empty()) {
+    write_file(file.parent_path() / kModelFile, model_toml(resolve_model(config.model)));
+    saved.model.file = kModelFile;
+  }
+  write_file(file, to_toml(saved));
+}
+
+Config load_config(const std::filesystem::path& file) {
+  Config config = parse_config(read_file(file), file.string());
+  if (config.model.file == kModelFile) config.model.file = file.parent_path() / kModelFile;
+  return config;
+}
+
+}  // namespace subfleet
