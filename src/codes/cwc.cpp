@@ -2,8 +2,9 @@
 
 #include "codes/families.h"
 #include "codes/lexicode.h"
-#include "codes/mould.h"
+#include "codes/request_checks.h"
 #include "codes/spread.h"
+#include "codes/word_pool.h"
 #include "codes/words.h"
 #include "subfleet/random.h"
 

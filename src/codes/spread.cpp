@@ -14,7 +14,7 @@
 namespace subfleet {
 namespace {
 
-constexpr size_t kMostPairWork = size_t{1} << 26;  // rows^2 * words a row, to set up the search
+constexpr size_t kMostPairWork = size_t{1} << 26;  // rows^2 * 64-bit words per row, to set up the search
 constexpr size_t kMostCells = size_t{1} << 23;     // rows * length
 constexpr size_t kSearchWork = 100'000'000;        // moves * rows
 
