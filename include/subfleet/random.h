@@ -23,6 +23,7 @@ enum class Purpose : uint32_t {
   kTier = 11,
   kTierUnits = 12,
   kLabelSkew = 13,
+  kComplementWords = 14,
   kTest = 100,  // unit tests and benchmarks
 };
 

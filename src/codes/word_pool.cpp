@@ -40,12 +40,15 @@ CodeBook deal(const BookRequest& request, const CodeBook& words) {
   });
 }
 
-std::shared_ptr<const CodeBook> WordCache::get(const Key& key, const std::function<CodeBook()>& make) {
+std::shared_ptr<const CodeBook> WordCache::get(const Key& key,
+                                               const std::function<std::optional<CodeBook>()>& make) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(books_, key, &std::pair<Key, std::shared_ptr<const CodeBook>>::first);
   if (found != books_.end()) return found->second;
+  std::optional<CodeBook> made = make();
   if (books_.size() == kBooks) books_.pop_front();
-  return books_.emplace_back(key, std::make_shared<const CodeBook>(make())).second;
+  auto book = made ? std::make_shared<const CodeBook>(*std::move(made)) : nullptr;
+  return books_.emplace_back(key, std::move(book)).second;
 }
 
 }  // namespace subfleet
