@@ -56,7 +56,7 @@ void write_npy(const std::string& path, const CodeBook& book) {
   write_file(path, content);
 }
 
-// A cell per bit, dark where the unit is kept, with a thin line between rows where there is room for it.
+// One cell per bit, dark where the unit is kept, with a thin line between rows where there is room for it.
 void draw_png(const std::string& path, const CodeBook& book) {
   constexpr size_t kMostPixels = size_t{1} << 26;
   constexpr uint8_t kKept = 0x26;
@@ -207,7 +207,7 @@ void add_codes_command(CLI::App& program) {
   command->add_option("--out", options->out, "Writes the book as a NumPy array, uint8 [rows, length]")
       ->check(not_empty())
       ->type_name("F.npy");
-  command->add_option("--png", options->png, "Draws the book: a row a client, kept units dark")
+  command->add_option("--png", options->png, "Draws the book: one row per client, kept units dark")
       ->check(not_empty())
       ->type_name("F.png");
   command->add_flag("--json", options->json, "Prints the quality as one JSON object");

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "commands.h"
+#include "report/differences.h"
+#include "report/output_file.h"
 #include "report/page.h"
 #include "report/terminal.h"
 #include "report/text_chart.h"
@@ -30,11 +33,20 @@ std::optional<std::filesystem::path> page_path(const Request& request) {
   return request.folders.size() == 1 ? request.folders[0] / "report.html" : "report.html";
 }
 
+void check_outputs(const Request& request, const std::optional<std::filesystem::path>& page) {
+  if (page) check_output("--out", *page, OutputKind::kPage);
+  if (request.svg) check_output("--svg", *request.svg, OutputKind::kChart);
+  if (page && request.svg && weakly_canonical(*page) == weakly_canonical(*request.svg))
+    throw bad_request("--svg", "names the file that the page goes to; give the chart another name");
+}
+
 void report(const Request& request) {
   if (request.accuracy && !(*request.accuracy > 0 && *request.accuracy <= 1)) {
     throw bad_request("--accuracy", fmt::format("{:g} is not between 0 and 1", *request.accuracy));
   }
   const auto runs = load_runs(request.folders);
+  const auto page = page_path(request);
+  check_outputs(request, page);
   const auto comparison = compare_runs(runs, request.accuracy);
   const auto curve = accuracy_over_bytes(runs);
 
@@ -42,7 +54,9 @@ void report(const Request& request) {
     fmt::print("{}", report_json(runs, comparison));
   } else {
     const auto terminal = look_at_terminal(stdout);
-    fmt::print("{}\n{}", report_table(runs, comparison),
+    constexpr size_t kDifferencesWidth = 120;
+    const std::string differences = differences_table(runs, kDifferencesWidth);
+    fmt::print("{}\n{}{}", report_table(runs, comparison), differences.empty() ? "" : differences + "\n",
                text_chart(curve, {.unicode = terminal.unicode,
                                   .colour = terminal.colour,
                                   .width = std::clamp<size_t>(terminal.width, 40, 70)}));
@@ -51,13 +65,13 @@ void report(const Request& request) {
     }
   }
   std::FILE* notes = request.json ? stderr : stdout;
-  if (const auto page = page_path(request)) {
+  if (page) {
     write_file(*page, report_page(runs, comparison));
-    fmt::print(notes, "\npage   {}\n", page->string());
+    fmt::print(notes, "\npage   {}\n", one_line(page->string()));
   }
   if (request.svg) {
     write_file(*request.svg, svg_file(curve));
-    fmt::print(notes, "chart  {}\n", request.svg->string());
+    fmt::print(notes, "chart  {}\n", one_line(request.svg->string()));
   }
 }
 

@@ -23,8 +23,9 @@ enum class Purpose : uint32_t {
   kTier = 11,
   kTierUnits = 12,
   kLabelSkew = 13,
-  kWireDown = 14,
-  kWireUp = 15,
+  kComplementWords = 14,
+  kWireDown = 15,
+  kWireUp = 16,
   kTest = 100,  // unit tests and benchmarks
 };
 

@@ -128,6 +128,13 @@ std::string printable(std::string_view text) {
   return clean;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::ranges::replace_if(
+      line, [](char byte) { return byte == '\n' || byte == '\t'; }, '?');
+  return line;
+}
+
 std::string escape_markup(std::string_view text) {
   std::string escaped;
   for (const char byte : printable(text)) {

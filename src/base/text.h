@@ -31,6 +31,9 @@ std::string align_table(const std::vector<std::vector<std::string>>& lines, std:
 // and tab, and bytes that are not UTF-8, become "?".
 std::string printable(std::string_view text);
 
+// `printable`, with newlines and tabs as "?" too: for a name that is to stay on its line.
+std::string one_line(std::string_view text);
+
 // `printable`, with & < > " ' written as entities: safe as HTML or SVG content and attribute value.
 std::string escape_markup(std::string_view text);
 

@@ -58,6 +58,8 @@ TEST(Text, PrintableKeepsUtf8AndReplacesWhatCannotBeShown) {
             "??2J");  // a control character of two bytes
 }
 
+TEST(Text, OneLineIsOne) { EXPECT_EQ(one_line("a\tb\nc\r✓"), "a?b?c?✓"); }
+
 TEST(Text, MarkupIsEscaped) {
   EXPECT_EQ(escape_markup("<b a=\"x\">'&'</b>\x01"), "&lt;b a=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/b&gt;?");
 }

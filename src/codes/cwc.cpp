@@ -1,9 +1,14 @@
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "codes/families.h"
+#include "codes/hadamard.h"
 #include "codes/lexicode.h"
-#include "codes/mould.h"
+#include "codes/request_checks.h"
 #include "codes/spread.h"
+#include "codes/word_pool.h"
 #include "codes/words.h"
 #include "subfleet/random.h"
 
@@ -18,6 +23,20 @@ bool can_enumerate(size_t length, size_t weight, size_t rows) {
   const uint64_t words = count_words(length, weight);
   const uint64_t size = (length + 63) / 64;
   return words <= kMostWords && words * size * rows <= kMostWork;
+}
+
+// Rows that each round draws anew: of any fixed few of them, some columns are nearly or wholly equal, and the
+// clients would keep or drop those units together. All rows, each at random itself or complemented, come
+// before the other half of any pair.
+CodeBook draw_hadamard(const BookRequest& request, const HadamardWords& words) {
+  Random random({request.seed, request.round, request.layer, Purpose::kComplementWords});
+  std::vector<bool> complement(words.rows(), false);
+  for (size_t row = 0; row < words.rows() && words.have_complements(); ++row)
+    complement[row] = random.below(2) == 1;
+  return deal(request, words.rows(), [&](size_t row, std::span<uint64_t> word) {
+    words.write(row, complement[row], word);
+    complement[row] = !complement[row];
+  });
 }
 
 class ConstantWeight final : public CodeFamily {
@@ -35,14 +54,18 @@ class ConstantWeight final : public CodeFamily {
     const size_t length = request.length;
     const size_t ones = weight(length, request.keep);
     const size_t rows = std::min<uint64_t>(request.rows, count_words(length, ones));
+    std::optional<HadamardWords> hadamard = HadamardWords::fitting(length, ones);
+    if (hadamard && hadamard->count() < rows) hadamard.reset();
     // The words are too dear to make every round: as the paper says, rows and columns are shuffled instead.
-    const auto base = cache_.get({length, ones, rows, request.seed}, [&] {
+    const auto found = cache_.get({length, ones, rows, request.seed}, [&]() -> std::optional<CodeBook> {
       Random random({.seed = request.seed, .purpose = Purpose::kCodeWords});
-      return can_enumerate(length, ones, rows)
-                 ? lexicode({.length = length, .weight = ones, .rows = rows}, random)
-                 : spread_words(length, ones, rows, random);
+      if (can_enumerate(length, ones, rows))
+        return lexicode({.length = length, .weight = ones, .rows = rows}, random);
+      return spread_words(
+          {.length = length, .weight = ones, .rows = rows, .above = hadamard ? hadamard->distance() : 0},
+          random);
     });
-    return deal(request, *base);
+    return found ? deal(request, *found) : draw_hadamard(request, *hadamard);
   }
 
  private:

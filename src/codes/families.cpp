@@ -1,10 +1,20 @@
 #include "codes/families.h"
 
 #include <array>
+#include <numeric>
 
 #include "subfleet/error.h"
+#include "subfleet/random.h"
 
 namespace subfleet {
+
+std::vector<uint32_t> CodeFamily::order(const BookRequest& request) const {
+  std::vector<uint32_t> units(request.length);
+  std::iota(units.begin(), units.end(), 0U);
+  Random random({request.seed, request.round, request.layer, Purpose::kTierUnits});
+  random.shuffle(std::span(units));
+  return units;
+}
 
 std::span<const CodeFamily* const> code_families() {
   static const std::array families{&none_family(),  &same_family(),   &random_family(),

@@ -1,7 +1,6 @@
 #include "codes/hadamard.h"
 
 #include <bit>
-#include <vector>
 
 namespace subfleet {
 namespace {
@@ -23,7 +22,6 @@ size_t paley_order(size_t order) {
   return 0;
 }
 
-// Which residues mod q are squares, 0 among them.
 std::vector<bool> squares(size_t q) {
   std::vector<bool> square(q, false);
   for (size_t x = 0; x < q; ++x) square[x * x % q] = true;
@@ -34,35 +32,38 @@ std::vector<bool> squares(size_t q) {
 
 bool rudin_shapiro(size_t i) { return std::popcount(i & (i >> 1)) % 2 == 1; }
 
-std::optional<CodeBook> hadamard_words(size_t length, size_t weight, size_t rows) {
+HadamardWords::HadamardWords(size_t order, size_t paley, bool whole, bool more_ones)
+    : order_(order), paley_(paley), whole_(whole), more_ones_(more_ones), is_square_(squares(paley - 1)) {}
+
+std::optional<HadamardWords> HadamardWords::fitting(size_t length, size_t weight) {
   const bool whole = 2 * weight == length;
   if (!whole && 2 * weight != length + 1 && 2 * weight + 1 != length) return std::nullopt;
   const size_t order = whole ? length : length + 1;
-  const size_t paley = paley_order(order);
-  const size_t matrix_rows = order - 1;  // without the constant one
-  if (paley == 0 || rows > (whole ? 2 * matrix_rows : matrix_rows)) return std::nullopt;
+  const size_t paley = order < 2 ? 0 : paley_order(order);
+  if (paley == 0) return std::nullopt;
+  return HadamardWords(order, paley, whole, 2 * weight > length);
+}
 
-  const std::vector<bool> square = squares(paley - 1);
-  // Paley's first construction, I + S: is the entry -1?
-  const auto paley_negative = [&](size_t i, size_t j) {
-    if (i == 0 || j == 0) return i != 0;
-    return !square[(j + square.size() - i) % square.size()];
-  };
-  const auto negative = [&](size_t i, size_t j) {
-    const bool sylvester_negative = std::popcount((i / paley) & (j / paley)) % 2 == 1;
-    return sylvester_negative != paley_negative(i % paley, j % paley);
-  };
-  CodeBook words(rows, length);
-  for (size_t row = 0; row < rows; ++row) {
-    const size_t i = row % matrix_rows + 1;
-    // Without a column, the rows must agree in it, so as to weigh the same: on 0 if the ones are the more.
-    const bool flip =
-        whole ? rudin_shapiro(i) != (row >= matrix_rows) : negative(i, length) != (weight < length - weight);
-    for (size_t j = 0; j < length; ++j) {
-      if (negative(i, j) != flip) words.set_bit(row, j, true);
+// Paley's first construction, I + S: is the entry -1?
+bool HadamardWords::paley_negative(size_t i, size_t j) const {
+  if (i == 0 || j == 0) return i != 0;
+  return !is_square_[(j + is_square_.size() - i) % is_square_.size()];
+}
+
+void HadamardWords::write(size_t row, bool complement, std::span<uint64_t> word) const {
+  const size_t i = row + 1;  // row 0 of the matrix is constant
+  const size_t length = whole_ ? order_ : order_ - 1;
+  const auto sylvester_negative = [&](size_t block) { return std::popcount((i / paley_) & block) % 2 == 1; };
+  // Without its last column, the rows must agree in it, so as to weigh the same: on 0 if the ones are the
+  // more.
+  const bool last = sylvester_negative(order_ / paley_ - 1) != paley_negative(i % paley_, paley_ - 1);
+  const bool flip = whole_ ? complement : last == more_ones_;
+  for (size_t block = 0, j = 0; j < length; ++block) {
+    const bool block_flip = sylvester_negative(block) != flip;
+    for (size_t k = 0; k < paley_ && j < length; ++k, ++j) {
+      if (paley_negative(i % paley_, k) != block_flip) word[j / 64] |= uint64_t{1} << (j % 64);
     }
   }
-  return words;
 }
 
 }  // namespace subfleet

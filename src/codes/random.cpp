@@ -1,7 +1,8 @@
 #include "subfleet/random.h"
 
 #include "codes/families.h"
-#include "codes/mould.h"
+#include "codes/request_checks.h"
+#include "codes/word_pool.h"
 #include "codes/words.h"
 
 namespace subfleet {

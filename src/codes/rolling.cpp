@@ -1,5 +1,6 @@
 #include "codes/families.h"
-#include "codes/mould.h"
+#include "codes/request_checks.h"
+#include "codes/window.h"
 
 namespace subfleet {
 namespace {

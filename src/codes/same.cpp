@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "codes/families.h"
-#include "codes/mould.h"
+#include "codes/request_checks.h"
 #include "codes/words.h"
 #include "subfleet/random.h"
 

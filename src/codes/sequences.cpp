@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "codes/request_checks.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

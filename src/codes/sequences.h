@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "codes/mould.h"
+#include "codes/word_pool.h"
 #include "subfleet/codes.h"
 
 namespace subfleet {

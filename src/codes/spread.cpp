@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "codes/bounds.h"
-#include "codes/hadamard.h"
 #include "codes/words.h"
 
 namespace subfleet {
 namespace {
 
-constexpr size_t kMostPairWork = size_t{1} << 26;  // rows^2 * words a row, to set up the search
+constexpr size_t kMostPairWork = size_t{1} << 26;  // rows^2 * 64-bit words per row, to set up the search
 constexpr size_t kMostCells = size_t{1} << 23;     // rows * length
 constexpr size_t kSearchWork = 100'000'000;        // moves * rows
 
@@ -130,22 +128,21 @@ CodeBook IntersectionSearch::words() const {
 
 }  // namespace
 
-CodeBook spread_words(size_t length, size_t weight, size_t rows, Random& random) {
+std::optional<CodeBook> spread_words(const SpreadRequest& request, Random& random) {
+  const auto& [length, weight, rows, above] = request;
   if (rows < 2) return random_words(length, weight, rows, random);
   const size_t bound = least_distance_bound(length, weight, rows);
-  std::optional<CodeBook> hadamard = hadamard_words(length, weight, rows);
-  const size_t hadamard_distance = hadamard ? (length + 1) / 2 : 0;
-  if (hadamard && hadamard_distance >= bound) return *std::move(hadamard);
+  if (above > 0 && above >= bound) return std::nullopt;
 
   CodeBook start = random_words(length, weight, rows, random);
   const bool can_search = rows * rows * start.row(0).size() <= kMostPairWork && rows * length <= kMostCells;
   if (can_search && weight < length) {
     IntersectionSearch search(start, weight, weight - bound / 2);
     search.run(random);
-    const size_t reached = 2 * (weight - search.largest());
-    if (reached > hadamard_distance) return search.words();
+    if (2 * (weight - search.largest()) > above) return search.words();
   }
-  return hadamard ? *std::move(hadamard) : start;
+  if (above > 0) return std::nullopt;
+  return start;
 }
 
 }  // namespace subfleet

@@ -5,7 +5,8 @@
 
 #include "codes/families.h"
 #include "codes/hadamard.h"
-#include "codes/mould.h"
+#include "codes/request_checks.h"
+#include "codes/word_pool.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

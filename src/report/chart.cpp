@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "report/output_file.h"
 
 namespace subfleet {
 namespace {
@@ -100,7 +101,7 @@ class SvgWriter {
   std::string write(bool as_file) {
     add(R"(<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {:g} {:g}" role="img" aria-label="{}")",
         width_, height_, escape_markup(chart_.title));
-    if (as_file) add(R"( width="{:g}" height="{:g}")", width_, height_);
+    if (as_file) add(R"( width="{:g}" height="{:g}" {})", width_, height_, kChartMarker);
     svg_ += ">\n";
     if (as_file) {
       add("<style>{}</style>\n", kStyle);

@@ -7,7 +7,7 @@
 namespace subfleet {
 namespace {
 
-// One line a run; `add` turns a record and the bytes exchanged so far into a point of the line, or not.
+// One line per run; `add` turns a record and the bytes exchanged so far into a point of the line, or not.
 template <typename Add>
 std::vector<Series> lines_of(std::span<const RunSummary> runs, Add add) {
   std::vector<Series> lines;

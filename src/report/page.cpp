@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "report/differences.h"
+#include "report/output_file.h"
 
 namespace subfleet {
 namespace {
@@ -68,15 +70,16 @@ class PageWriter {
 
   std::string write() {
     const std::string title = escape_markup(names());
-    add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}\n"
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{} - "
         "Subfleet</title>\n"
         "<style>{}{}</style>\n</head>\n<body>\n<main>\n",
-        title, kStyle, chart_style());
+        kPageMarker, title, kStyle, chart_style());
     write_header(title);
     if (runs_.size() == 1) write_tiles(runs_[0]);
     write_missing_rounds();
     write_table();
+    write_differences();
     write_charts();
     write_configs();
     page_ +=
@@ -109,13 +112,14 @@ class PageWriter {
   void write_headline() {
     size_t best = 0;
     for (size_t i = 1; i < runs_.size(); ++i) {
-      if (comparison_.rows[i].less.value_or(0) > comparison_.rows[best].less.value_or(1)) best = i;
+      if (comparison_.rows[i].bytes_ratio.value_or(1) < comparison_.rows[best].bytes_ratio.value_or(1))
+        best = i;
     }
     if (best == 0) return;
     add("<p class=\"headline\"><b>{}</b> reaches {} test accuracy with <b>{:.2f}× fewer bytes</b> than "
         "{}.</p>\n",
-        escape_markup(runs_[best].name), round_percent(*comparison_.accuracy), *comparison_.rows[best].less,
-        escape_markup(runs_[0].name));
+        escape_markup(runs_[best].name), round_percent(*comparison_.accuracy),
+        1 / *comparison_.rows[best].bytes_ratio, escape_markup(runs_[0].name));
   }
 
   void write_tiles(const RunSummary& run) {
@@ -154,7 +158,7 @@ class PageWriter {
         "bytes</th>";
     if (comparison_.accuracy) add("<th>bytes to reach {}</th>", round_percent(*comparison_.accuracy));
     if (several && comparison_.accuracy)
-      add("<th>less</th><th>accuracy at {}</th>", bytes(comparison_.bytes.value_or(0)));
+      add("<th>than the first</th><th>accuracy at {}</th>", bytes(comparison_.bytes.value_or(0)));
     page_ += "</tr>\n";
 
     uint64_t most = 1;
@@ -175,9 +179,28 @@ class PageWriter {
         page_ += "<td><i>not reached</i></td>";
       }
       if (comparison_.accuracy && several) {
-        add("<td>{}</td><td>{}</td>", row.less ? fmt::format("<b>{:.2f}×</b>", *row.less) : "–",
+        add("<td>{}</td><td>{}</td>", i == 0 ? "–" : ratio_text(row.bytes_ratio),
             human_percent(row.accuracy_at));
       }
+      page_ += "</tr>\n";
+    }
+    page_ += "</table>\n</div>\n";
+  }
+
+  void write_differences() {
+    if (runs_.size() < 2) return;
+    const SettingDifferences differences = differing_settings(runs_);
+    if (differences.keys.empty()) {
+      page_ += "<p class=\"card note\">No setting differs between these runs.</p>\n";
+      return;
+    }
+    page_ += "<div class=\"card wide\">\n<table>\n<tr><th class=\"t\">settings that differ</th>";
+    for (const auto& key : differences.keys) add("<th class=\"t\">{}</th>", escape_markup(key));
+    page_ += "</tr>\n";
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      add("<tr><td class=\"t run\" title=\"{0}\">{0}</td>", escape_markup(runs_[i].name));
+      for (const auto& value : differences.values[i])
+        add("<td class=\"t\">{}</td>", text_or_dash(value.value_or("")));
       page_ += "</tr>\n";
     }
     page_ += "</table>\n</div>\n";

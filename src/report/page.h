@@ -4,12 +4,12 @@
 #include <string>
 
 #include "report/chart.h"
-#include "store/run_folder.h"
 #include "report/table.h"
+#include "store/run_folder.h"
 
 namespace subfleet {
 
-// The curves of the report, one line a run.
+// The curves of the report, one line per run.
 Chart accuracy_over_rounds(std::span<const RunSummary> runs);
 Chart accuracy_over_bytes(std::span<const RunSummary> runs);  // log scale where the runs differ much in bytes
 Chart training_accuracy_over_rounds(std::span<const RunSummary> runs);

@@ -6,8 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/markup_check.h"
 #include "base/text.h"
+#include "report/markup_check.h"
 
 namespace subfleet {
 namespace {
@@ -41,16 +41,35 @@ TEST(Report, ComparesTheBytesToReachTheSameAccuracy) {
   EXPECT_EQ(comparison.accuracy, 0.8);
   EXPECT_EQ(comparison.rows[0].bytes_to_reach, 1'600'000'000U);
   EXPECT_EQ(comparison.rows[1].bytes_to_reach, 400'000'000U);
-  EXPECT_EQ(comparison.rows[0].less, 1.0);
-  EXPECT_EQ(comparison.rows[1].less, 4.0);
+  EXPECT_EQ(comparison.rows[0].bytes_ratio, 1.0);
+  EXPECT_EQ(comparison.rows[1].bytes_ratio, 0.25);
 }
 
 TEST(Report, AnAccuracyThatIsNotReachedHasNoRatio) {
   const std::array runs{run_of("none", 10, 0.1), run_of("gold", 5, 0.05)};
   const auto comparison = compare_runs(runs, 0.7);
   EXPECT_EQ(comparison.rows[0].bytes_to_reach, 140U);
-  EXPECT_FALSE(comparison.rows[1].bytes_to_reach || comparison.rows[1].less);
+  EXPECT_FALSE(comparison.rows[1].bytes_to_reach || comparison.rows[1].bytes_ratio);
   EXPECT_NE(report_table(runs, comparison).find("not reached"), std::string::npos);
+}
+
+TEST(Report, SaysWhetherARunNeedsMoreOrFewerBytes) {
+  EXPECT_EQ(ratio_text(0.25), "4.00x fewer");
+  EXPECT_EQ(ratio_text(1.351), "1.35x more");
+  EXPECT_EQ(ratio_text(1.004), "the same");
+  EXPECT_EQ(ratio_text(std::nullopt), "-");
+  auto runs = two_runs();
+  std::swap(runs[0], runs[1]);
+  EXPECT_NE(report_table(runs).find("4.00x more"), std::string::npos) << report_table(runs);
+  EXPECT_NE(report_page(runs).find("4.00x more"), std::string::npos);
+  EXPECT_EQ(report_page(runs).find("fewer bytes"), std::string::npos);
+}
+
+TEST(Report, ARunsLastTestCountsThoughItsBytesAreAFewOver) {
+  const std::array runs{run_of("none", 100, 0.1), run_of("gold", 101, 0.1)};
+  const auto comparison = compare_runs(runs);
+  EXPECT_EQ(comparison.bytes, 1600U);
+  EXPECT_NEAR(*comparison.rows[1].accuracy_at, 0.792, 0.001);
 }
 
 TEST(Report, ASearchCountsWhereBytesAreCompared) {
@@ -59,10 +78,10 @@ TEST(Report, ASearchCountsWhereBytesAreCompared) {
   const auto comparison = compare_runs(runs);
   EXPECT_EQ(comparison.rows[1].bytes_to_reach, 700'000'000U);
   EXPECT_EQ(comparison.bytes, 700'000'000U);
-  EXPECT_DOUBLE_EQ(*comparison.rows[0].accuracy_at, 0.3);  // three rounds of 200 MB
+  EXPECT_DOUBLE_EQ(*comparison.rows[0].accuracy_at, 0.35);  // three and a half rounds of 200 MB
   EXPECT_DOUBLE_EQ(*comparison.rows[1].accuracy_at, 0.8);
   const std::string table = report_table(runs, comparison);
-  for (const char* word : {"search", "300 MB", "700 MB", "accuracy at 700 MB", "30.0 %"})
+  for (const char* word : {"search", "300 MB", "700 MB", "accuracy at 700 MB", "35.0 %"})
     EXPECT_NE(table.find(word), std::string::npos) << word << "\n" << table;
   EXPECT_EQ(report_table(two_runs()).find("search"), std::string::npos);
   EXPECT_EQ(accuracy_over_bytes(runs).series[1].points.front().x, 3.5e8);
@@ -79,8 +98,8 @@ TEST(Report, TableIsAlignedAndSaysWhatItMust) {
   const size_t width = table.find('\n');
   for (size_t start = 0; start < table.size(); start += width + 1)
     EXPECT_EQ(table.find('\n', start), start + width);
-  for (const char* word :
-       {"bytes to reach 80 %", "less", "gold 0.5", "80.0 %", "200 MB", "400 MB", "1.60 GB", "4.00x"}) {
+  for (const char* word : {"bytes to reach 80 %", "than the first", "gold 0.5", "80.0 %", "200 MB", "400 MB",
+                           "1.60 GB", "4.00x fewer"}) {
     EXPECT_NE(table.find(word), std::string::npos) << word << "\n" << table;
   }
 }
@@ -92,7 +111,7 @@ TEST(Report, JsonHoldsTheTable) {
   ASSERT_EQ(json["runs"].size(), 2U);
   EXPECT_EQ(json["runs"][1]["run"], "gold");
   EXPECT_EQ(json["runs"][1]["bytes_total"], 400'000'000);
-  EXPECT_EQ(json["runs"][1]["less"], 4.0);
+  EXPECT_EQ(json["runs"][1]["bytes_ratio"], 0.25);
   EXPECT_EQ(json["runs"][1]["optimizer"], nullptr);
 }
 

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
+#include "report/differences.h"
 
 namespace subfleet {
 namespace {
@@ -21,6 +24,13 @@ Json value_or_null(const std::optional<Value>& value) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+// A setting as JSON: a number or a list of them as such, any other as text.
+Json json_value(const std::optional<std::string>& setting) {
+  if (!setting) return nullptr;
+  Json value = Json::parse(*setting, nullptr, /*allow_exceptions=*/false);
+  return value.is_number() || value.is_boolean() || value.is_array() ? value : Json(*setting);
+}
+
 }  // namespace
 
 Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> accuracy) {
@@ -31,8 +41,8 @@ Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> 
     if (comparison.accuracy) row.bytes_to_reach = bytes_to_reach(run, *comparison.accuracy);
     if (comparison.bytes) row.accuracy_at = accuracy_at(run, *comparison.bytes);
     const auto first = comparison.rows.empty() ? row.bytes_to_reach : comparison.rows.front().bytes_to_reach;
-    if (first && row.bytes_to_reach && *row.bytes_to_reach > 0) {
-      row.less = static_cast<double>(*first) / static_cast<double>(*row.bytes_to_reach);
+    if (row.bytes_to_reach && first && *first > 0) {
+      row.bytes_ratio = static_cast<double>(*row.bytes_to_reach) / static_cast<double>(*first);
     }
     comparison.rows.push_back(row);
   }
@@ -43,6 +53,13 @@ std::string code_name(const RunSummary& run) {
   if (run.family.empty()) return "-";
   if (run.family == "none" || !run.keep) return run.family;
   return fmt::format("{} {:g}", run.family, *run.keep);
+}
+
+std::string ratio_text(std::optional<double> ratio) {
+  constexpr double kEqual = 0.005;  // shown with two decimals
+  if (!ratio || !(*ratio > 0)) return "-";
+  if (std::abs(*ratio - 1) < kEqual) return "the same";
+  return *ratio < 1 ? fmt::format("{:.2f}x fewer", 1 / *ratio) : fmt::format("{:.2f}x more", *ratio);
 }
 
 std::string round_percent(double fraction) { return fmt::format("{:.4g} %", fraction * 100); }
@@ -59,7 +76,7 @@ std::string report_table(std::span<const RunSummary> runs, const Comparison& com
   lines[0].emplace_back("total");
   if (comparison.accuracy)
     lines[0].push_back(fmt::format("bytes to reach {}", round_percent(*comparison.accuracy)));
-  if (comparison.accuracy && several) lines[0].emplace_back("less");
+  if (comparison.accuracy && several) lines[0].emplace_back("than the first");
   if (comparison.bytes && several)
     lines[0].push_back(fmt::format("accuracy at {}", bytes(*comparison.bytes)));
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -71,7 +88,7 @@ std::string report_table(std::span<const RunSummary> runs, const Comparison& com
     if (searched) line.push_back(run.search_bytes > 0 ? bytes(run.search_bytes) : "-");
     line.push_back(bytes(bytes_total(run)));
     if (comparison.accuracy) line.push_back(row.bytes_to_reach ? bytes(*row.bytes_to_reach) : "not reached");
-    if (comparison.accuracy && several) line.push_back(row.less ? fmt::format("{:.2f}x", *row.less) : "-");
+    if (comparison.accuracy && several) line.push_back(i == 0 ? "-" : ratio_text(row.bytes_ratio));
     if (comparison.bytes && several) line.push_back(human_percent(row.accuracy_at));
   }
   return align_table(lines,
@@ -79,11 +96,16 @@ std::string report_table(std::span<const RunSummary> runs, const Comparison& com
 }
 
 std::string report_json(std::span<const RunSummary> runs, const Comparison& comparison) {
+  const SettingDifferences differences = differing_settings(runs);
   Json report = {{"accuracy", value_or_null(comparison.accuracy)},
                  {"bytes", value_or_null(comparison.bytes)},
+                 {"differing_settings", differences.keys},
                  {"runs", Json::array()}};
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto& run = runs[i];
+    Json settings = Json::object();
+    for (size_t k = 0; k < differences.keys.size(); ++k)
+      settings[differences.keys[k]] = json_value(differences.values[i][k]);
     report["runs"].push_back({{"run", run.name},
                               {"model", text_or_null(run.model)},
                               {"family", text_or_null(run.family)},
@@ -92,6 +114,7 @@ std::string report_json(std::span<const RunSummary> runs, const Comparison& comp
                               {"server_lr", value_or_null(run.server_lr)},
                               {"clients", value_or_null(run.clients)},
                               {"seed", value_or_null(run.seed)},
+                              {"settings", std::move(settings)},
                               {"rounds", run.rounds.empty() ? 0 : run.rounds.back().round},
                               {"final_accuracy", value_or_null(final_accuracy(run))},
                               {"best_accuracy", value_or_null(best_accuracy(run))},
@@ -100,7 +123,7 @@ std::string report_json(std::span<const RunSummary> runs, const Comparison& comp
                               {"search_bytes", run.search_bytes},
                               {"bytes_total", bytes_total(run)},
                               {"bytes_to_reach", value_or_null(comparison.rows[i].bytes_to_reach)},
-                              {"less", value_or_null(comparison.rows[i].less)},
+                              {"bytes_ratio", value_or_null(comparison.rows[i].bytes_ratio)},
                               {"accuracy_at_bytes", value_or_null(comparison.rows[i].accuracy_at)}});
   }
   return report.dump(2) + "\n";

@@ -8,7 +8,7 @@
 namespace subfleet {
 
 struct TextChartStyle {
-  bool unicode = true;             // lines of Braille dots; otherwise one ASCII letter a line
+  bool unicode = true;             // lines of Braille dots; otherwise one ASCII letter per line
   bool colour = false;             // ANSI colours
   size_t width = 70, height = 18;  // of the whole, legend not counted
 };

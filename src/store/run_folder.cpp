@@ -17,10 +17,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string setting_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return one_line(text->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  std::string list;
+  if (const auto* array = node.as_array()) {
+    for (const auto& item : *array) list += (list.empty() ? "" : ", ") + setting_text(item);
+  }
+  return "[" + list + "]";
+}
+
+void collect_settings(const toml::table& table, const std::string& prefix,
+                      std::map<std::string, std::string>& settings) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + one_line(key.str());
+    if (const auto* inner = node.as_table()) {
+      collect_settings(*inner, name + ".", settings);
+    } else {
+      settings[name] = setting_text(node);
+    }
+  }
+}
+
 void read_settings(RunSummary& run, const fs::path& path) {
   try {
     const toml::table table = toml::parse(run.config);
-    const auto text = [&](const char* key) { return printable(table.at_path(key).value_or(std::string())); };
+    const auto text = [&](const char* key) { return one_line(table.at_path(key).value_or(std::string())); };
+    collect_settings(table, "", run.settings);
     run.model = text("model.name");
     run.family = text("code.family");
     run.optimizer = text("server.optimizer");
@@ -61,7 +86,7 @@ std::string path_end(const fs::path& path, size_t parts) {
     end = end.empty() ? rest.filename() : rest.filename() / end;
     rest = rest.parent_path();
   }
-  return printable(end.string());
+  return one_line(end.string());
 }
 
 bool evaluated(const RoundRecord& record) {
@@ -74,6 +99,11 @@ RunSummary load_run(const fs::path& folder) {
   const fs::path path = true_path(folder);
   const fs::path log = path / "rounds.jsonl", config = path / "config.toml";
   const bool has_log = fs::exists(log), has_config = fs::exists(config);
+  if (!has_log && (fs::exists(path / "tune.toml") || fs::exists(path / "tune.json"))) {
+    throw bad_request(folder.string(), fmt::format("a search whose best candidate has not been trained on; "
+                                                   "'subfleet tune --resume {} --train' does it",
+                                                   folder.string()));
+  }
   if (!has_log && !has_config) {
     throw bad_request(folder.string(), "not a run folder: it holds neither rounds.jsonl nor config.toml");
   }
@@ -153,11 +183,17 @@ std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy) {
 
 std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes) {
   std::optional<double> accuracy;
-  uint64_t sum = run.search_bytes;
+  uint64_t sum = run.search_bytes, sum_at_test = 0;
   for (const auto& record : run.rounds) {
     sum += record.bytes_down + record.bytes_up;
-    if (sum > bytes) break;
-    if (evaluated(record)) accuracy = record.test_accuracy;
+    if (!evaluated(record)) continue;
+    if (sum > bytes) {
+      if (!accuracy) return std::nullopt;
+      const double way = static_cast<double>(bytes - sum_at_test) / static_cast<double>(sum - sum_at_test);
+      return std::lerp(*accuracy, *record.test_accuracy, way);
+    }
+    accuracy = record.test_accuracy;
+    sum_at_test = sum;
   }
   return accuracy;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ struct RunSummary {
   std::vector<RoundRecord> rounds;
   uint64_t search_bytes = 0;  // exchanged by the other candidates of the search that it won (tune.json)
 
+  // Every setting that config.toml names, by its dotted key ("code.layers.conv2.keep"), as people read it.
+  std::map<std::string, std::string> settings;
+
   // Settings worth a column; empty where config.toml does not say.
   std::string model, family, optimizer;
   std::optional<double> keep, server_lr;
@@ -25,8 +29,8 @@ struct RunSummary {
 };
 
 // Reads DIR/rounds.jsonl and DIR/config.toml, of which one may be missing (a run that has just begun), and
-// DIR/tune.json if a search led to the run. The name is the folder's. Throws Error if it is no run folder, or
-// if a file in it cannot be read.
+// DIR/tune.json if a search led to the run. The name is the folder's, on one line. Throws Error if it is no
+// run folder, if it is a search's whose best candidate was not trained on, or if a file in it cannot be read.
 RunSummary load_run(const std::filesystem::path& folder);
 
 // Several runs. Folders of the same name are told apart by as much of their path as that takes; the same
@@ -42,11 +46,12 @@ uint64_t bytes_up(const RunSummary& run);
 uint64_t bytes_total(const RunSummary& run);  // both ways, and the search before it
 
 // The bytes exchanged, both ways and in the search, up to and including the first round whose test accuracy
-// is at least `accuracy`.
+// is at least `accuracy`. Not interpolated: these bytes were spent before a test showed the accuracy.
 std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy);
 
-// The test accuracy that the run had when it had exchanged at most so many bytes, both ways and in the
-// search; none if it was not evaluated by then.
+// The test accuracy that the run had when it had exchanged so many bytes, both ways and in the search: on the
+// straight line between the tests before and after, as charts draw it; after the last test, what that found;
+// none before the first.
 std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes);
 
 // The most bytes that every evaluated run has exchanged by its last test; none if there is none.

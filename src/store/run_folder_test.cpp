@@ -43,11 +43,14 @@ TEST(RunFolder, BytesToReachCountUpToTheFirstRoundThatReaches) {
   EXPECT_EQ(bytes_total(run), 120U);
 }
 
-TEST(RunFolder, AccuracyAtBytesIsTheLastMeasuredWithThem) {
+TEST(RunFolder, AccuracyAtBytesLiesBetweenTheTestsAroundThem) {
   auto run = run_with({std::nullopt, 0.3, std::nullopt, 0.6, 0.5});
   EXPECT_EQ(accuracy_at(run, 39), std::nullopt);
   EXPECT_EQ(accuracy_at(run, 40), 0.3);
-  EXPECT_EQ(accuracy_at(run, 79), 0.3);
+  EXPECT_DOUBLE_EQ(*accuracy_at(run, 50), 0.375);
+  EXPECT_DOUBLE_EQ(*accuracy_at(run, 79), 0.5925) << "a test one byte later counts almost whole";
+  EXPECT_EQ(accuracy_at(run, 80), 0.6);
+  EXPECT_DOUBLE_EQ(*accuracy_at(run, 90), 0.55);
   EXPECT_EQ(accuracy_at(run, 1000), 0.5);
   run.search_bytes = 50;
   EXPECT_EQ(accuracy_at(run, 89), std::nullopt) << "the search came first";
@@ -117,6 +120,42 @@ TEST(RunFolder, ReadsSettingsAndToleratesMissingOnes) {
   const auto bare = load_run(make_run(folder / "bare", ""));
   EXPECT_EQ(bare.family, "");
   EXPECT_FALSE(bare.keep || bare.seed);
+}
+
+TEST(RunFolder, SettingsHaveDottedKeysAndReadAsPeopleWriteThem) {
+  const TemporaryFolder folder;
+  const auto run = load_run(make_run(folder / "a",
+                                     "[code]\nfamily = \"go\\nld\"\ntiers = [1.0, 0.5]\n"
+                                     "[code.layers.conv2]\nkeep = 0.25\n[data]\nraw_polarity = false\n"
+                                     "[run]\nseed = 7\n[server]\nlr = 1.0\n"));
+  EXPECT_EQ(run.settings, (std::map<std::string, std::string>{{"code.family", "go?ld"},
+                                                              {"code.layers.conv2.keep", "0.25"},
+                                                              {"code.tiers", "[1, 0.5]"},
+                                                              {"data.raw_polarity", "false"},
+                                                              {"run.seed", "7"},
+                                                              {"server.lr", "1"}}));
+}
+
+TEST(RunFolder, ANameStaysOnItsLine) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(load_run(make_run(folder / "two\nlines\tand\x1b")).name, "two?lines?and?");
+}
+
+TEST(RunFolder, ASearchThatWasNotTrainedOnSaysHow) {
+  const TemporaryFolder folder;
+  for (const char* file : {"tune.toml", "tune.json"}) {
+    const fs::path search = folder / (std::string("of ") + file);
+    make_folder(search);
+    write_file(search / file, "");
+    try {
+      load_run(search);
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("tune --resume " + search.string() + " --train"),
+                std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 TEST(RunFolder, ARunThatHasJustBegunHasNoRounds) {

@@ -1,0 +1,54 @@
+#include "codes/word_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "subfleet/random.h"
+
+namespace subfleet {
+
+CodeBook deal(const BookRequest& request, size_t word_count, const WordWriter& write_word) {
+  Random row_random({request.seed, request.round, request.layer, Purpose::kShuffleRows});
+  Random column_random({request.seed, request.round, request.layer, Purpose::kShuffleColumns});
+  std::vector<uint32_t> columns(request.length);
+  std::iota(columns.begin(), columns.end(), 0U);
+  column_random.shuffle(std::span(columns));
+  std::vector<uint32_t> order(word_count);
+  std::iota(order.begin(), order.end(), 0U);
+
+  CodeBook book(request.rows, request.length);
+  std::vector<uint64_t> word(book.row(0).size());
+  for (size_t row = 0; row < request.rows; ++row) {
+    // A Fisher-Yates shuffle, one step per row, begun anew when every word was dealt.
+    const size_t dealt = row % word_count;
+    std::swap(order[dealt], order[dealt + row_random.below(static_cast<uint32_t>(word_count - dealt))]);
+    std::ranges::fill(word, uint64_t{0});
+    write_word(order[dealt], word);
+    for (size_t i = 0; i < word.size(); ++i) {
+      for (uint64_t ones = word[i]; ones != 0; ones &= ones - 1) {
+        book.set_bit(row, columns[i * 64 + static_cast<size_t>(std::countr_zero(ones))], true);
+      }
+    }
+  }
+  return book;
+}
+
+CodeBook deal(const BookRequest& request, const CodeBook& words) {
+  return deal(request, words.rows(), [&](size_t index, std::span<uint64_t> row) {
+    std::ranges::copy(words.row(index), row.begin());
+  });
+}
+
+std::shared_ptr<const CodeBook> WordCache::get(const Key& key,
+                                               const std::function<std::optional<CodeBook>()>& make) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(books_, key, &std::pair<Key, std::shared_ptr<const CodeBook>>::first);
+  if (found != books_.end()) return found->second;
+  std::optional<CodeBook> made = make();
+  if (books_.size() == kBooks) books_.pop_front();
+  auto book = made ? std::make_shared<const CodeBook>(*std::move(made)) : nullptr;
+  return books_.emplace_back(key, std::move(book)).second;
+}
+
+}  // namespace subfleet

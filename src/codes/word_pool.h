@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "subfleet/codes.h"
+
+// How a family with a fixed set of words makes the book of a round from it.
+namespace subfleet {
+
+// Writes base word `index` into a row of zeros.
+using WordWriter = std::function<void(size_t index, std::span<uint64_t> row)>;
+
+// Deals a round's book from `word_count` base words: rows and columns are shuffled by (seed, round, layer),
+// and a word is used again only after all were used. Calls `write_word` once per row, in their order.
+CodeBook deal(const BookRequest& request, size_t word_count, const WordWriter& write_word);
+CodeBook deal(const BookRequest& request, const CodeBook& words);
+
+// Keeps the base words of the last few requests. Safe to use from many threads; a book is made once.
+// That `make` finds no words, and gives nothing, is kept too.
+class WordCache {
+ public:
+  using Key = std::array<uint64_t, 4>;
+  std::shared_ptr<const CodeBook> get(const Key& key, const std::function<std::optional<CodeBook>()>& make);
+
+ private:
+  static constexpr size_t kBooks = 8;
+  std::mutex mutex_;
+  std::deque<std::pair<Key, std::shared_ptr<const CodeBook>>> books_;
+};
+
+}  // namespace subfleet
