@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "nn/training_operations.h"
 #include "nn/trainers.h"
+#include "nn/training_operations.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"

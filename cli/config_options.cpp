@@ -24,17 +24,24 @@ void ConfigOptions::apply_sets(Config& config) const {
   }
 }
 
-Config ConfigOptions::config() const {
+Config ConfigOptions::unchecked() const {
   Config config;
   if (!file.empty()) config = parse_config(read_file(file), file);
   apply_sets(config);
+  return config;
+}
+
+Config ConfigOptions::config() const {
+  Config config = unchecked();
   validate(config);
   return config;
 }
 
 void print_settings(const Config& config) {
   size_t widest_name = 0, widest_value = 0;
-  const std::vector<Setting> all = settings(config);
+  std::vector<Setting> all = settings(config);
+  all.push_back({"code.layers.LAYER.family", "", "of one droppable layer alone"});
+  all.push_back({"code.layers.LAYER.keep", "", "of one droppable layer alone"});
   for (const Setting& s : all) {
     widest_name = std::max(widest_name, s.name.size());
     widest_value = std::max(widest_value, s.value.size());

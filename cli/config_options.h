@@ -15,7 +15,8 @@ struct ConfigOptions {
 
   void add_to(CLI::App& command);
   void apply_sets(Config& config) const;
-  // The file over the defaults, --set over the file, validated.
+  // The file over the defaults, and --set over the file; config() also checks that they go together.
+  Config unchecked() const;
   Config config() const;
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/png.h"
 #include "checks.h"
-#include "commands.h"
+#include "config_options.h"
 #include "data/contact_sheet.h"
 #include "subfleet/data.h"
 
@@ -19,43 +19,18 @@ namespace subfleet::cli {
 namespace {
 
 struct Request {
-  DataOptions data;
+  ConfigOptions config;
   ContactSheetOptions sheet;
   std::string out;
 };
 
 constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
 
-void add_source_options(CLI::App& command, DataOptions& data) {
-  command.add_option("--source", data.source, "glyphs (generated), idx, cifar or text")
-      ->capture_default_str();
-  command.add_option("--path", data.path,
-                     "idx: the folder with the images, labels and writers files; text: with the .txt files; "
-                     "cifar: with the .bin files");
-  command.add_option("--writers", data.writers, "glyphs: how many writers there are")
-      ->check(whole_number(1, kMost))
-      ->capture_default_str();
-  command.add_option("--seed", data.seed, "glyphs: which writers; cifar: whose images")
-      ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
-      ->capture_default_str();
-  command.add_option("--clients", data.clients, "cifar: how many clients share the images")
-      ->check(whole_number(1, kMost))
-      ->capture_default_str();
-  command.add_option("--dirichlet", data.dirichlet, "cifar: how alike their classes are")
-      ->check(CLI::Range(1e-3, 1e6))
-      ->capture_default_str();
-  command.add_option("--min-samples", data.min_samples, "leave out clients with fewer examples")
-      ->check(whole_number(0, kMost));
-  command.add_flag("--raw-polarity", data.raw_polarity, "idx: x = byte / 255 instead of 1 - byte / 255");
-  command.add_option("--window-step", data.window_step, "text: characters from one window to the next")
-      ->capture_default_str();
-}
-
 void show(const Request& request) {
-  const std::unique_ptr<Federation> data = open_federation(request.data);
+  const std::unique_ptr<Federation> data = open_federation(request.config.unchecked().data);
   const GreyImage image = contact_sheet(*data, request.sheet);
   write_png(request.out, image);
-  fmt::print("{}: {} x {} pixels, a row a client, a column a class\n", request.out, image.width,
+  fmt::print("{}: {} x {} pixels, one row per client, one column per class\n", request.out, image.width,
              image.height);
 }
 
@@ -99,23 +74,23 @@ void add_data_command(CLI::App& program) {
   const auto request = std::make_shared<Request>();
 
   CLI::App* show_command =
-      data->add_subcommand("show", "Write a contact sheet: a row a client, a column a class");
-  add_source_options(*show_command, request->data);
+      data->add_subcommand("show", "Write a contact sheet: one row per client, one column per class");
+  request->config.add_to(*show_command);
   show_command->add_option("--first", request->sheet.first, "the client of the first row")
       ->check(whole_number(0, kMost))
       ->capture_default_str();
   show_command->add_option("--rows", request->sheet.rows, "how many clients")
       ->check(whole_number(1, kMost))
       ->capture_default_str();
-  show_command->add_option("--scale", request->sheet.scale, "screen pixels a pixel")
+  show_command->add_option("--scale", request->sheet.scale, "screen pixels per pixel")
       ->check(whole_number(1, 64))
       ->capture_default_str();
   show_command->add_option("--out", request->out, "the PNG file to write")->required()->check(not_empty());
   show_command->callback([request] { show(*request); });
 
   CLI::App* stats_command = data->add_subcommand("stats", "Count clients, examples and classes");
-  add_source_options(*stats_command, request->data);
-  stats_command->callback([request] { stats(request->data); });
+  request->config.add_to(*stats_command);
+  stats_command->callback([request] { stats(request->config.unchecked().data); });
 }
 
 }  // namespace subfleet::cli

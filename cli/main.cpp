@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -11,6 +12,7 @@
 #include "commands.h"
 #include "fleet/ranks.h"
 #include "interrupt.h"
+#include "subfleet/config.h"
 #include "subfleet/error.h"
 
 namespace {
@@ -44,11 +46,36 @@ std::vector<std::string> known_words(const CLI::App& program) {
   return words;
 }
 
+// What the user meant by an option that is really a setting: "--rounds 5" is "--set run.rounds=5".
+std::string setting_meant(const std::vector<std::string>& words) {
+  if (!words.front().starts_with("--")) return {};
+  const size_t equals = words.front().find('=');
+  std::string name = words.front().substr(2, equals == std::string::npos ? equals : equals - 2),
+              value = "VALUE";
+  std::replace(name.begin(), name.end(), '-', '_');
+  if (equals != std::string::npos) {
+    value = words.front().substr(equals + 1);
+  } else if (words.size() > 1 && !words[1].starts_with("--")) {
+    value = words[1];
+  }
+  for (const subfleet::Setting& setting : subfleet::settings({})) {
+    if (setting.name == name || setting.name.ends_with("." + name))
+      return fmt::format("--set {}={}", setting.name, value);
+  }
+  return {};
+}
+
 int complain_of_command_line(const CLI::App& program, const CLI::ParseError& error) {
   const std::vector<std::string> unexpected = program.remaining(true);
   if (!unexpected.empty()) {
-    return complain(subfleet::unknown_name("command line", unexpected.front(), known_words(program)).what(),
-                    kRequestWrong);
+    const std::vector<std::string> known = known_words(program);
+    const std::string meant = setting_meant(unexpected);
+    if (!meant.empty() && std::find(known.begin(), known.end(), "--set") != known.end()) {
+      return complain(
+          fmt::format("command line: unknown '{}'; it is a setting: {}", unexpected.front(), meant),
+          kRequestWrong);
+    }
+    return complain(subfleet::unknown_name("command line", unexpected.front(), known).what(), kRequestWrong);
   }
   return complain(fmt::format("{}; 'subfleet --help' lists what there is", error.what()), kRequestWrong);
 }

@@ -20,6 +20,29 @@ Json json_of(const Outcome& outcome) {
   return Json::parse(outcome.out);
 }
 
+TEST(Commands, SettingsAreShownAsTheyAreHere) {
+  const TemporaryFolder folder;
+  write_file(folder / "c.toml", "[round]\nclients = 17\n");
+  const Outcome outcome = run_program({"train", (folder / "c.toml").string(), "--settings", "--set",
+                                       "run.seed=18446744073709551615", "--set", "code.layers.conv2.keep=0.75",
+                                       "--set", "code.family=random"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string line : {"round.clients", "code.layers.conv2.keep", "code.layers.LAYER.family"})
+    EXPECT_NE(outcome.out.find("\n" + line + " "), std::string::npos) << line << "\n" << outcome.out;
+  EXPECT_NE(outcome.out.find(" 17 "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("18446744073709551615"), std::string::npos) << outcome.out;
+}
+
+TEST(Commands, ASettingTakenForAnOptionIsNamed) {
+  expect_one_line_error(run_program({"train", "--rounds", "5"}), 2, "it is a setting: --set run.rounds=5");
+  expect_one_line_error(run_program({"train", "--client-lr=0.1"}), 2, "--set round.client_lr=0.1");
+  expect_one_line_error(run_program({"data", "stats", "--writers", "9"}), 2, "--set data.writers=9");
+  const Outcome unknown = run_program({"train", "--set", "run.round=5"});
+  expect_one_line_error(unknown, 2, "nearest: run.rounds, ");
+  EXPECT_EQ(unknown.err.find("data.source"), std::string::npos) << "the nearest few, not all";
+  expect_one_line_error(run_program({"train", "--set", "round.client_lr=0"}), 2, "round.client_lr");
+}
+
 TEST(Codes, PrintsQualityAndWritesTheBookAndItsPicture) {
   const TemporaryFolder folder;
   const std::string npy = (folder / "b.npy").string(), png = (folder / "b.png").string();
@@ -63,10 +86,12 @@ TEST(Data, ShowDrawsAContactSheetAndStatsCounts) {
   const std::string png = (folder / "sheet.png").string();
   ASSERT_EQ(run_program({"data", "show", "--rows", "3", "--out", png}).status, 0);
   EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
-  const Outcome stats = run_program({"data", "stats", "--writers", "50"});
+  const Outcome stats = run_program({"data", "stats", "--set", "data.writers=50"});
   EXPECT_EQ(stats.status, 0);
   EXPECT_NE(stats.out.find("clients             50"), std::string::npos) << stats.out;
-  EXPECT_EQ(run_program({"data", "stats", "--source", "idx", "--path", (folder / "none").string()}).status,
+  EXPECT_EQ(run_program({"data", "stats", "--set", "data.source=idx", "--set",
+                         "data.path=" + (folder / "none").string()})
+                .status,
             2);
 }
 

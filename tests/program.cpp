@@ -18,6 +18,9 @@
 namespace subfleet {
 namespace {
 
+// Where every rank leaves its process number, beside what it prints.
+std::string pids_of(const std::string& out) { return out + ".pid"; }
+
 [[noreturn]] void become(std::vector<std::string> arguments, const std::string& out, const std::string& err,
                          const ProgramOptions& options) {
   ::dup2(::open(out.c_str(), O_WRONLY), STDOUT_FILENO);
@@ -26,15 +29,42 @@ namespace {
     const rlimit limit{*options.largest_file, *options.largest_file};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  std::string program = SUBFLEET_BINARY;
-  std::vector<char*> argv{program.data()};
+  arguments.insert(arguments.begin(), SUBFLEET_BINARY);
+  if (options.ranks > 0) {
+    // A shell per rank goes to its folder, leaves its process number and becomes the program.
+    constexpr auto kStart =
+        "eval cd \"\\$FOLDER$OMPI_COMM_WORLD_RANK\" && echo $$ > \"$PIDS.$OMPI_COMM_WORLD_RANK\" && exec "
+        "\"$@\"";
+    for (size_t rank = 0; rank < options.ranks; ++rank) {
+      const std::string folder =
+          options.folders.empty() ? std::filesystem::current_path().string() : options.folders[rank].string();
+      ::setenv(("FOLDER" + std::to_string(rank)).c_str(), folder.c_str(), 1);
+    }
+    ::setenv("PIDS", pids_of(out).c_str(), 1);
+    ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // MPI's own
+    const std::vector<std::string> launch{SUBFLEET_MPIEXEC,
+                                          "--allow-run-as-root",
+                                          "--oversubscribe",
+                                          "-n",
+                                          std::to_string(options.ranks),
+                                          "/bin/sh",
+                                          "-c",
+                                          kStart,
+                                          "rank"};
+    arguments.insert(arguments.begin(), launch.begin(), launch.end());
+  }
+  if (options.ranks == 0 && !options.folders.empty() && ::chdir(options.folders[0].c_str()) != 0)
+    ::_exit(127);
+  std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  ::execv(program.c_str(), argv.data());
+  ::execv(argv[0], argv.data());
   ::_exit(127);
 }
 
 }  // namespace
+
+bool can_run_ranks() { return std::string_view(SUBFLEET_MPIEXEC) != ""; }
 
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const TemporaryFolder folder;
@@ -52,7 +82,8 @@ Outcome run_program(const std::vector<std::string>& arguments, const ProgramOpti
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ::kill(child, options.signal);
+    const std::string pids = pids_of(out) + "." + std::to_string(options.signal_rank);
+    ::kill(options.ranks == 0 ? child : std::stoi(read_file(pids)), options.signal);
   }
   ::waitpid(child, &state, 0);
   return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), read_file(err)};

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,8 +19,14 @@ struct Outcome {
 struct ProgramOptions {
   std::function<bool()> signal_when = {};  // asked every millisecond; once it holds, `signal` is sent
   int signal = 9;
-  std::optional<size_t> largest_file = {};  // bytes; a write beyond it fails as on a full disk
+  std::optional<size_t> largest_file = {};          // bytes; a write beyond it fails as on a full disk
+  uint32_t ranks = 0;                               // started by mpirun; 0: the program alone
+  uint32_t signal_rank = 0;                         // with ranks: which of them `signal` is sent to
+  std::vector<std::filesystem::path> folders = {};  // where it, or each rank, runs; none: here
 };
+
+// Whether this build can be started by mpirun.
+bool can_run_ranks();
 
 // Runs the built `subfleet` with these arguments and waits for its end.
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});

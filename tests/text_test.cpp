@@ -26,12 +26,13 @@ class TextProgram : public ::testing::Test {
 };
 
 TEST_F(TextProgram, StatsCountsAndShowSaysThatItDrawsImages) {
-  const Outcome stats = run_program({"data", "stats", "--source", "text", "--path", texts_.string()});
+  const Outcome stats =
+      run_program({"data", "stats", "--set", "data.source=text", "--set", "data.path=" + texts_.string()});
   EXPECT_EQ(stats.status, 0) << stats.err;
   EXPECT_NE(stats.out.find("clients             3"), std::string::npos) << stats.out;
   const std::string png = (folder_ / "sheet.png").string();
-  const Outcome show =
-      run_program({"data", "show", "--source", "text", "--path", texts_.string(), "--out", png});
+  const Outcome show = run_program(
+      {"data", "show", "--set", "data.source=text", "--set", "data.path=" + texts_.string(), "--out", png});
   EXPECT_EQ(show.status, 2);
   EXPECT_NE(show.err.find("draws images only"), std::string::npos) << show.err;
   EXPECT_FALSE(std::filesystem::exists(png));

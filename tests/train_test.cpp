@@ -123,13 +123,131 @@ TEST(Train, CtrlCFinishesCleanlyAndSaysHowToGoOn) {
   };
   const Outcome stopped =
       run_program(small_run(folder / "run", kRounds), {.signal_when = first_round_is_done, .signal = SIGINT});
-  ASSERT_EQ(stopped.status, 0) << stopped.err;
+  ASSERT_EQ(stopped.status, 130) << stopped.err;
   ASSERT_LT(log_of(folder / "run").size(), kRounds) << "the signal came too late to test anything";
   EXPECT_NE(stopped.out.find("subfleet train --resume " + (folder / "run").string()), std::string::npos)
       << stopped.out;
   ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string()}).status, 0);
   EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
             read_file(folder / "run" / "model.safetensors"));
+}
+
+TEST(Train, ASignalToEndIsNotSuccess) {
+  const TemporaryFolder folder;
+  const auto begun = [&] { return std::filesystem::exists(folder / "run" / "rounds.jsonl"); };
+  const Outcome stopped =
+      run_program(small_run(folder / "run", 4000), {.signal_when = begun, .signal = SIGTERM});
+  EXPECT_EQ(stopped.status, 143) << stopped.err;
+}
+
+TEST(Train, AResumedRunKeepsEveryLayersCode) {
+  const TemporaryFolder folder;
+  const std::string run = (folder / "run").string();
+  ASSERT_EQ(run_program(with(small_run(folder / "run", 2),
+                             {"--set", "code.layers.dense2.keep=0.25", "--set", "code.family=random"}))
+                .status,
+            0);
+  expect_one_line_error(run_program({"train", "--resume", run, "--set", "code.layers.dense2.family=cwc"}), 2,
+                        "code.layers.dense2.family: cannot change");
+  expect_one_line_error(run_program({"train", "--resume", run, "--set", "code.layers.dense2.keep=0.75"}), 2,
+                        "code.layers.dense2.keep: cannot change");
+  std::string config = read_file(folder / "run" / "config.toml");
+  const size_t line = config.find("layers.dense2.keep");
+  ASSERT_NE(line, std::string::npos);
+  config.erase(line, config.find('\n', line) + 1 - line);
+  write_file(folder / "run" / "config.toml", config);
+  expect_one_line_error(run_program({"train", "--resume", run, "--set", "run.rounds=3"}), 2,
+                        "was saved with code.layers.dense2.keep = 0.25, not unset");
+}
+
+TEST(Train, ARunRemembersWhereItCameFromAndRefusesOtherData) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "texts");
+  for (int client = 0; client < 6; ++client)
+    write_file(folder / "texts" / (std::to_string(client) + ".txt"), std::string(300 + client, 'a'));
+  const std::vector<std::string> run{"train",
+                                     "--out",
+                                     (folder / "run").string(),
+                                     "--set",
+                                     "data.source=text",
+                                     "--set",
+                                     "data.path=" + (folder / "texts").string(),
+                                     "--set",
+                                     "model.name=char-lstm",
+                                     "--set",
+                                     "round.clients=2",
+                                     "--set",
+                                     "run.rounds=1",
+                                     "--set",
+                                     "code.keep=0.25",
+                                     "--set",
+                                     "code.family=random"};
+  const Outcome begun = run_program(run);
+  ASSERT_EQ(begun.status, 0) << begun.err;
+  const auto provenance = nlohmann::json::parse(read_file(folder / "run" / "provenance.json"));
+  EXPECT_EQ(provenance["data"]["source"], "text");
+  EXPECT_EQ(provenance["data"]["clients"], 6);
+  EXPECT_EQ(provenance["data"]["hash"].get<std::string>().size(), 16u);
+  EXPECT_EQ(provenance["initial"], nullptr);
+  EXPECT_EQ(provenance["sessions"][0]["version"], run_program({"--version"}).out.substr(9, 5));
+  EXPECT_EQ(provenance["sessions"][0]["device"], "cpu");
+  EXPECT_NE(provenance["sessions"][0]["kernels"], "");
+
+  write_file(folder / "texts" / "3.txt", std::string(303, 'b'));
+  expect_one_line_error(
+      run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=2"}), 2,
+      "was trained on other data");
+}
+
+TEST(Train, TheFileItBeganWithIsNamedWithItsHash) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "one", 1)).status, 0);
+  const std::string model = (folder / "one" / "model.safetensors").string();
+  ASSERT_EQ(run_program(with(small_run(folder / "two", 1), {"--init", model})).status, 0);
+  const auto provenance = nlohmann::json::parse(read_file(folder / "two" / "provenance.json"));
+  EXPECT_EQ(provenance["initial"]["file"], model);
+  EXPECT_EQ(provenance["initial"]["hash"].get<std::string>().size(), 16u);
+}
+
+TEST(Train, RunsStartedInTheSameSecondGetFoldersOfTheirOwn) {
+  const TemporaryFolder folder;
+  std::vector<std::string> run = small_run("", 1);
+  run.erase(run.begin() + 1, run.begin() + 3);  // without --out
+  for (int i = 0; i < 3; ++i) {
+    const Outcome outcome = run_program(run, {.folders = {folder / "."}});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+  }
+  const auto runs = std::filesystem::directory_iterator(folder / "runs");
+  EXPECT_EQ(std::distance(begin(runs), end(runs)), 3);
+}
+
+TEST(Train, ANetworkOfTheUsersOwnTrainsAndGoesOn) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "mine.toml").string();
+  write_file(file,
+             "input = [1, 28, 28]\n[[layer]]\ntype = \"conv2d\"\nunits = 4\nkernel = 3\n[[layer]]\ntype = "
+             "\"maxpool\"\nkernel = 4\n[[layer]]\ntype = \"flatten\"\n[[layer]]\ntype = \"dense\"\nunits = "
+             "32\n[[layer]]\ntype = \"relu\"\n[[layer]]\ntype = \"dense\"\nunits = 62\n");
+  const auto own = [&](const std::string& out, uint32_t rounds) {
+    std::vector<std::string> run = small_run(folder / out, rounds);
+    std::erase(run, "model.name=emnist-mlp");
+    run.erase(std::find(run.begin(), run.end(), "--set"));
+    return with(run, {"--set", "model.file=" + file});
+  };
+  const Outcome whole = run_program(own("whole", 3));
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  EXPECT_NE(whole.out.find("mine, gold codes"), std::string::npos) << whole.out;
+  ASSERT_EQ(run_program(own("run", 1)).status, 0);
+  std::filesystem::remove(file);  // the run has its own copy
+  ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=3"}).status, 0);
+  EXPECT_EQ(read_file(folder / "run" / "model.safetensors"),
+            read_file(folder / "whole" / "model.safetensors"));
+  std::string model = read_file(folder / "run" / "model.toml");
+  model.replace(model.find("32"), 2, "64");
+  write_file(folder / "run" / "model.toml", model);
+  expect_one_line_error(
+      run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=4"}), 2,
+      "was saved of another model");
 }
 
 TEST(Train, ResumeCanMakeARunLongerButNotDifferent) {

@@ -151,7 +151,7 @@ TEST(Tune, CtrlCStopsBetweenRoundsAndSaysHowToGoOn) {
   };
   const Outcome stopped =
       run_program(small_search(folder / "s"), {.signal_when = second_candidate_has_begun, .signal = SIGINT});
-  ASSERT_EQ(stopped.status, 0) << stopped.err;
+  ASSERT_EQ(stopped.status, 130) << stopped.err;
   ASSERT_EQ(result_of(folder / "s").at("outcome"), "unfinished")
       << "the signal came too late to test anything";
   const std::string resume = "subfleet tune --resume " + (folder / "s").string();

@@ -26,7 +26,7 @@ Error bad_request(std::string_view what, std::string_view why);
 Error failure(std::string_view what, std::string_view why);
 
 // "unknown family 'glod'; nearest: gold (known: none, same, ...)": the error for a name that is not in a
-// table.
+// table. Of a long table only the nearest few are named.
 Error unknown_name(std::string_view what, std::string_view name, std::span<const std::string> known);
 
 }  // namespace subfleet

@@ -36,12 +36,18 @@ Error failure(std::string_view what, std::string_view why) {
 }
 
 Error unknown_name(std::string_view what, std::string_view name, std::span<const std::string> known) {
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+  constexpr size_t kShortList = 10, kNearest = 3;
+  std::vector<std::string> nearest(known.begin(), known.end());
+  std::stable_sort(nearest.begin(), nearest.end(), [&](const auto& a, const auto& b) {
     return edit_distance(name, a) < edit_distance(name, b);
   });
   std::string why = fmt::format("unknown '{}'", name);
-  if (nearest != known.end())
-    why += fmt::format("; nearest: {} (known: {})", *nearest, fmt::join(known, ", "));
+  if (known.size() > kShortList) {
+    nearest.resize(kNearest);
+    why += fmt::format("; nearest: {}", fmt::join(nearest, ", "));
+  } else if (!known.empty()) {
+    why += fmt::format("; nearest: {} (known: {})", nearest.front(), fmt::join(known, ", "));
+  }
   return bad_request(what, why);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "nn/reference/network.h"
@@ -13,13 +14,15 @@ namespace {
 
 constexpr LocalTraining kTwoEpochs{.epochs = 2, .batch = 10, .client_lr = 0.05f};
 
-void expect_equal(const std::vector<JobReport>& a, const std::vector<JobReport>& b) {
+void expect_equal(const std::vector<JobResult>& a, const std::vector<JobResult>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].examples, b[i].examples);
     EXPECT_EQ(a[i].loss, b[i].loss);
     EXPECT_EQ(a[i].accuracy, b[i].accuracy);
-    EXPECT_EQ(a[i].diverged, b[i].diverged);
+    EXPECT_EQ(a[i].outcome, b[i].outcome);
+    EXPECT_EQ(a[i].bytes_down, b[i].bytes_down);
+    EXPECT_EQ(a[i].bytes_up, b[i].bytes_up);
   }
 }
 
@@ -36,14 +39,32 @@ struct OneClient {
   std::vector<float> weights = random_weights(model);
   SubModel whole = whole_model(model);
   Examples examples = random_examples(model, 7, 1);
-  RandomKey order{.seed = 4, .round = 2, .client = 9};
+  uint32_t draw = 2;
+  Wire wire = exact_wire();
 
-  JobReport train(Trainer& trainer, const LocalTraining& how, PartialSum& sum) const {
-    const Job job{.client = 9, .submodel = &whole, .batch_order = order};
-    return trainer
-        .train(
-            weights, {&job, 1}, [this](uint32_t, Examples& into) { into = examples; }, how, sum)
-        .front();
+  RandomKey order() const { return {.seed = 4, .round = draw, .client = 9, .purpose = Purpose::kBatchOrder}; }
+
+  struct Result {
+    JobResult result;
+    PartialSum sum;
+  };
+  Result train(std::string_view device, const LocalTraining& how, bool squared_norms = false) const {
+    ThreadPool pool(2);
+    ReadyExamples source;
+    source.clients = {examples};
+    const Job job{.client = 9, .row = 0, .submodel = &whole};
+    Trained trained = train_cohort(*make_trainer(device, pool, source),
+                                   {.model = &model,
+                                    .code = {},
+                                    .seed = 4,
+                                    .draw = draw,
+                                    .rows = 1,
+                                    .jobs = {&job, 1},
+                                    .how = how,
+                                    .wire = wire,
+                                    .squared_norms = squared_norms},
+                                   weights);
+    return {trained.results.front(), std::move(trained.sum)};
   }
 
   // Steps by hand through the examples in that order; adds to the score.
@@ -67,20 +88,18 @@ struct OneClient {
 TEST(LocalTrainer, SameBitsForAnyNumberOfThreads) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);
-    const Examples test_set = random_examples(round.model, 350, 20);
     for (const std::string& name : trainer_names()) {
       ThreadPool one_thread(1);
-      const auto expected_trainer = make_trainer(name, one_thread);
-      PartialSum expected(round.weights.size());
-      const std::vector<JobReport> expected_reports = round.train(*expected_trainer, kTwoEpochs, expected);
-      const Evaluation expected_score = expected_trainer->evaluate(round.model, round.weights, test_set);
+      const auto expected_trainer = make_trainer(name, one_thread, round.examples);
+      const Trained expected = round.train(*expected_trainer, kTwoEpochs);
+      const Evaluation expected_score = evaluate(*expected_trainer, round.model, round.weights, 350);
       for (const size_t threads : {2, 3}) {
         ThreadPool pool(threads);
-        const auto trainer = make_trainer(name, pool);
-        PartialSum sum(round.weights.size());
-        expect_equal(round.train(*trainer, kTwoEpochs, sum), expected_reports);
-        EXPECT_EQ(sum, expected) << name << ", " << threads << " threads";
-        const Evaluation score = trainer->evaluate(round.model, round.weights, test_set);
+        const auto trainer = make_trainer(name, pool, round.examples);
+        const Trained trained = round.train(*trainer, kTwoEpochs);
+        expect_equal(trained.results, expected.results);
+        EXPECT_EQ(trained.sum, expected.sum) << name << ", " << threads << " threads";
+        const Evaluation score = evaluate(*trainer, round.model, round.weights, 350);
         EXPECT_EQ(score.loss, expected_score.loss) << name << ", " << threads << " threads";
         EXPECT_EQ(score.correct, expected_score.correct) << name << ", " << threads << " threads";
       }
@@ -92,24 +111,27 @@ TEST(LocalTrainer, CohortsTrainedTogetherGetTheBitsOfEachAlone) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);
     const std::vector<float> other_weights(round.weights.rbegin(), round.weights.rend());
-    const std::span<const Job> jobs = round.jobs;
     constexpr LocalTraining kGently{.epochs = 1, .batch = 4, .client_lr = 0.01f};
-    const auto read_examples = [&](uint32_t client, Examples& into) { into = round.examples_of(client); };
     for (const std::string& name : trainer_names()) {
       for (const size_t threads : {1, 2, 3}) {
         ThreadPool pool(threads);
-        const auto trainer = make_trainer(name, pool);
-        std::vector<PartialSum> together(3, PartialSum(round.weights.size())), alone = together;
-        const std::vector<Cohort> cohorts{
-            {.weights = round.weights, .jobs = jobs, .how = kTwoEpochs, .sum = together.data()},
-            {.weights = other_weights, .jobs = jobs, .how = kTwoEpochs, .sum = &together[1]},
-            {.weights = round.weights, .jobs = jobs.first(2), .how = kGently, .sum = &together[2]}};
-        const auto reports = trainer->train_together(cohorts, read_examples);
-        ASSERT_EQ(reports.size(), cohorts.size());
+        const auto trainer = make_trainer(name, pool, round.examples);
+        const std::vector<std::span<const float>> weights{round.weights, other_weights, round.weights};
+        std::vector<Cohort> cohorts{round.cohort(kTwoEpochs), round.cohort(kTwoEpochs),
+                                    round.cohort(kGently)};
+        cohorts[2].jobs = cohorts[2].jobs.first(2);
+        std::vector<std::unique_ptr<ServerState>> states;
         for (size_t i = 0; i < cohorts.size(); ++i) {
-          const auto& [weights, mine, how, sum] = cohorts[i];
-          expect_equal(reports[i], trainer->train(weights, mine, read_examples, how, alone[i]));
-          EXPECT_EQ(together[i], alone[i]) << name << ", cohort " << i << ", " << threads << " threads";
+          states.push_back(state_of(*trainer, round.model, weights[i]));
+          cohorts[i].state = states[i].get();
+        }
+        const auto results = trainer->train(cohorts);
+        ASSERT_EQ(results.size(), cohorts.size());
+        for (size_t i = 0; i < cohorts.size(); ++i) {
+          const Trained alone = train_cohort(*trainer, cohorts[i], weights[i]);
+          expect_equal(results[i], alone.results);
+          EXPECT_EQ(sum_of(*states[i]), alone.sum)
+              << name << ", cohort " << i << ", " << threads << " threads";
         }
       }
     }
@@ -119,15 +141,14 @@ TEST(LocalTrainer, CohortsTrainedTogetherGetTheBitsOfEachAlone) {
 TEST(LocalTrainer, NothingIsLeftOverFromTheRoundBefore) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);
-    const Examples test_set = random_examples(round.model, 30, 20);
     for (const std::string& name : trainer_names()) {
       ThreadPool pool(2);
-      const auto trainer = make_trainer(name, pool);
-      PartialSum first(round.weights.size()), second(round.weights.size());
-      const std::vector<JobReport> reports = round.train(*trainer, kTwoEpochs, first);
-      trainer->evaluate(round.model, round.weights, test_set);
-      expect_equal(round.train(*trainer, kTwoEpochs, second), reports);
-      EXPECT_EQ(first, second) << name;
+      const auto trainer = make_trainer(name, pool, round.examples);
+      const Trained first = round.train(*trainer, kTwoEpochs);
+      evaluate(*trainer, round.model, round.weights, 350);
+      const Trained second = round.train(*trainer, kTwoEpochs);
+      expect_equal(first.results, second.results);
+      EXPECT_EQ(first.sum, second.sum) << name;
     }
   }
 }
@@ -135,39 +156,39 @@ TEST(LocalTrainer, NothingIsLeftOverFromTheRoundBefore) {
 TEST(LocalTrainer, AddsToWhatTheSumHolds) {
   const SmallRound round;
   ThreadPool pool(2);
-  const auto trainer = make_trainer("reference", pool);
-  PartialSum once(round.weights.size()), twice(round.weights.size());
-  round.train(*trainer, kTwoEpochs, once);
-  round.train(*trainer, kTwoEpochs, twice);
-  round.train(*trainer, kTwoEpochs, twice);
+  const auto trainer = make_trainer("reference", pool, round.examples);
+  PartialSum once = round.train(*trainer, kTwoEpochs).sum;
+  const auto state = state_of(*trainer, round.model, round.weights);
+  Cohort cohort = round.cohort(kTwoEpochs);
+  cohort.state = state.get();
+  trainer->train({&cohort, 1});
+  trainer->train({&cohort, 1});
   once.merge(PartialSum(once));
-  EXPECT_EQ(once, twice);
+  EXPECT_EQ(once, sum_of(*state));
 }
 
 TEST(LocalTrainer, WithoutShufflingStepsThroughTheDataInOrder) {
   const OneClient client;
-  ThreadPool pool(1);
-  PartialSum sum(client.weights.size());
-  const LocalTraining how{.epochs = 2, .batch = 3, .client_lr = 0.1f, .shuffle = false};
-  const JobReport report = client.train(*make_trainer("reference", pool), how, sum);
+  const auto [result, sum] =
+      client.train("reference", {.epochs = 2, .batch = 3, .client_lr = 0.1f, .shuffle = false});
 
   Score score;
   const std::vector<double> expected =
       client.update_by_hand({{0, 1, 2}, {3, 4, 5}, {6}, {0, 1, 2}, {3, 4, 5}, {6}}, 0.1f, score);
   const std::vector<double> actual = means(sum);
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], PartialSum::kResolution);
-  EXPECT_EQ(report.examples, 7u);
-  EXPECT_DOUBLE_EQ(report.loss, score.loss / 14);
-  EXPECT_DOUBLE_EQ(report.accuracy, static_cast<double>(score.correct) / 14);
+  EXPECT_EQ(result.outcome, JobOutcome::kTrained);
+  EXPECT_EQ(result.examples, 7u);
+  EXPECT_DOUBLE_EQ(result.loss, score.loss / 14);
+  EXPECT_DOUBLE_EQ(result.accuracy, static_cast<double>(score.correct) / 14);
 }
 
 TEST(LocalTrainer, ShufflesAnewEachEpochByTheJobsKey) {
+  constexpr LocalTraining kHow{.epochs = 2, .batch = 4, .client_lr = 0.1f};
   const OneClient client;
-  ThreadPool pool(1);
-  PartialSum sum(client.weights.size());
-  client.train(*make_trainer("reference", pool), {.epochs = 2, .batch = 4, .client_lr = 0.1f}, sum);
+  const PartialSum sum = client.train("reference", kHow).sum;
 
-  Random random(client.order);
+  Random random(client.order());
   std::vector<uint32_t> order(7);
   std::iota(order.begin(), order.end(), 0u);
   std::vector<std::vector<uint32_t>> batches;
@@ -182,56 +203,155 @@ TEST(LocalTrainer, ShufflesAnewEachEpochByTheJobsKey) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], PartialSum::kResolution);
 
   OneClient other;
-  other.order.round += 1;
-  PartialSum other_sum(other.weights.size());
-  other.train(*make_trainer("reference", pool), {.epochs = 2, .batch = 4, .client_lr = 0.1f}, other_sum);
-  EXPECT_NE(sum, other_sum);
+  other.draw += 1;
+  EXPECT_NE(sum, other.train("reference", kHow).sum);
+}
+
+// Sends every value as its half, in two bytes: easy to follow, and anything but lossless.
+class Halving final : public Codec {
+ public:
+  std::string_view name() const override { return "halving"; }
+  std::string_view summary() const override { return "for tests"; }
+  bool lossless() const override { return false; }
+  size_t encoded_size(size_t values) const override { return 4 * values + 1; }
+  void encode(std::span<const float> values, const RandomKey& key,
+              std::vector<std::byte>& message) const override {
+    purposes_.push_back(key.purpose);
+    std::vector<float> halves(values.begin(), values.end());
+    for (float& value : halves) value *= 0.5f;
+    const auto bytes = std::as_bytes(std::span(halves));
+    message.assign(bytes.begin(), bytes.end());
+    message.push_back(std::byte{1});
+  }
+  void decode(std::span<const std::byte> message, const RandomKey&, std::span<float> values) const override {
+    std::ranges::copy(message.first(message.size() - 1), std::as_writable_bytes(values).begin());
+  }
+  const std::vector<Purpose>& purposes() const { return purposes_; }
+
+ private:
+  mutable std::vector<Purpose> purposes_;
+};
+
+TEST(LocalTrainer, AClientTrainsFromWhatArrivedAndTheSumGetsWhatArrived) {
+  constexpr LocalTraining kHow{.epochs = 1, .batch = 7, .client_lr = 0.1f, .shuffle = false};
+  const Halving halving;
+  OneClient down, up;
+  down.wire.down = &halving;
+  const auto [result, sum] = down.train("reference", kHow);
+
+  // By hand: half of the weights arrive, and the update is against those.
+  OneClient started_there;
+  for (float& weight : started_there.weights) weight *= 0.5f;
+  EXPECT_EQ(sum, started_there.train("reference", kHow).sum);
+  EXPECT_EQ(result.bytes_down, 4 * down.weights.size() + 1);
+  EXPECT_EQ(result.bytes_up, 4 * down.weights.size());
+
+  up.wire.up = &halving;
+  const auto [up_result, half] = up.train("reference", kHow, true);
+  const auto [whole_result, whole] = OneClient().train("reference", kHow, true);
+  for (size_t i = 0; i < half.size(); ++i)
+    ASSERT_NEAR(half.mean(i), whole.mean(i) / 2, PartialSum::kResolution) << i;
+  EXPECT_EQ(up_result.bytes_up, 4 * up.weights.size() + 1);
+  EXPECT_NEAR(up_result.squared_norm, whole_result.squared_norm / 4, 1e-9) << "of what arrived";
+  EXPECT_GT(whole_result.squared_norm, 0);
+  EXPECT_EQ(halving.purposes(), (std::vector{Purpose::kWireDown, Purpose::kWireUp}));
 }
 
 TEST(LocalTrainer, AClientWithoutExamplesContributesNothing) {
   OneClient client;
   client.examples = random_examples(client.model, 0, 1);
   for (const std::string& name : trainer_names()) {
-    ThreadPool pool(1);
-    PartialSum sum(client.weights.size());
-    const JobReport report = client.train(*make_trainer(name, pool), {}, sum);
-    EXPECT_EQ(report.examples, 0u);
-    EXPECT_FALSE(report.diverged);
+    const auto [result, sum] = client.train(name, {});
+    EXPECT_EQ(result.examples, 0u);
+    EXPECT_EQ(result.outcome, JobOutcome::kTrained);
     EXPECT_EQ(sum, PartialSum(client.weights.size()));
   }
 }
 
 TEST(LocalTrainer, AClientThatDivergesIsLeftOut) {
-  const SmallRound round;
-  const auto read_examples = [&](uint32_t client, Examples& into) {
-    into = round.examples_of(client);
-    for (float& value : into.inputs) value *= client == 0 ? 1e25f : 1.0f;
-  };
+  SmallRound round;
+  for (float& value : round.examples.clients[0].inputs) value *= 1e25f;
   for (const std::string& name : trainer_names()) {
     ThreadPool pool(2);
-    const auto trainer = make_trainer(name, pool);
-    PartialSum all(round.weights.size()), others(round.weights.size());
-    const std::vector<JobReport> reports =
-        trainer->train(round.weights, round.jobs, read_examples, kTwoEpochs, all);
-    trainer->train(round.weights, std::span(round.jobs).subspan(1), read_examples, kTwoEpochs, others);
-    for (size_t i = 0; i < reports.size(); ++i) EXPECT_EQ(reports[i].diverged, i == 0) << name;
-    EXPECT_EQ(all, others) << name;
+    const auto trainer = make_trainer(name, pool, round.examples);
+    const Trained all = round.train(*trainer, kTwoEpochs);
+    Cohort rest = round.cohort(kTwoEpochs);
+    rest.jobs = rest.jobs.subspan(1);
+    const Trained others = train_cohort(*trainer, rest, round.weights);
+    for (size_t i = 0; i < all.results.size(); ++i)
+      EXPECT_EQ(all.results[i].outcome, i == 0 ? JobOutcome::kDiverged : JobOutcome::kTrained) << name;
+    EXPECT_EQ(all.sum, others.sum) << name;
   }
+}
+
+TEST(LocalTrainer, AnAbsurdNumberOfExamplesIsRejectedAndTheRoundGoesOn) {
+  // More than 200,000 clients' worth of one round's examples in one client; the model is tiny.
+  const ModelSpec model{"tiny", {1, 1, 1}, {{.type = "dense", .name = "d", .units = 2}}};
+  const SubModel whole = whole_model(model);
+  ReadyExamples source;
+  source.clients = {random_examples(model, 5, 0), random_examples(model, PartialSum::kMostExamples / 2, 1)};
+  const std::vector<Job> jobs{{.client = 0, .row = 0, .submodel = &whole},
+                              {.client = 1, .row = 1, .submodel = &whole}};
+  Cohort cohort{.model = &model,
+                .code = {},
+                .rows = 2,
+                .jobs = jobs,
+                .how = {.epochs = 1, .batch = 4096},
+                .wire = exact_wire()};
+  ThreadPool pool(2);
+  const auto trainer = make_trainer("reference", pool, source);
+  const std::vector<float> weights = random_weights(model);
+  const Trained trained = train_cohort(*trainer, cohort, weights);
+  EXPECT_EQ(trained.results[0].outcome, JobOutcome::kTrained);
+  EXPECT_EQ(trained.results[1].outcome, JobOutcome::kRejected);
+  EXPECT_NE(trained.results[1].why.find("1048576 examples"), std::string::npos) << trained.results[1].why;
+  EXPECT_EQ(trained.sum.examples(), 5u);
+}
+
+TEST(LocalTrainer, SubModelsOfManyTiersKeepTheirNetworks) {
+  // Six shapes in one round, and the whole model between rounds: each network is made once per thread.
+  const ModelSpec model = small_cnn();
+  std::deque<SubModel> submodels;
+  std::vector<Job> jobs;
+  for (uint32_t client = 0; client < 6; ++client) {
+    std::vector<uint32_t> filters(client + 1);
+    std::iota(filters.begin(), filters.end(), 0u);
+    submodels.emplace_back(model, std::vector<std::vector<uint32_t>>{filters, {0, 1, 2, 3}});
+    jobs.push_back({.client = client, .row = client, .submodel = &submodels.back()});
+  }
+  ReadyExamples source;
+  source.clients = {random_examples(model, 3, 0)};
+  source.test = random_examples(model, 3, 1);
+  size_t made = 0;
+  ThreadPool pool(1);
+  const auto trainer = make_local_trainer(pool, source, [&](const ModelSpec& spec) {
+    ++made;
+    return reference::make_network(spec);
+  });
+  const Cohort cohort{.model = &model, .code = {}, .rows = 6, .jobs = jobs, .how = {}, .wire = exact_wire()};
+  const std::vector<float> weights = random_weights(model);
+  for (int round = 0; round < 3; ++round) {
+    train_cohort(*trainer, cohort, weights);
+    evaluate(*trainer, model, weights, 3);
+  }
+  EXPECT_EQ(made, 7u);
 }
 
 TEST(LocalTrainer, EvaluationIsTheMeanOverAllExamples) {
   const ModelSpec model = small_cnn();
   const std::vector<float> weights = random_weights(model);
   const Examples examples = random_examples(model, 205, 3);
+  ReadyExamples source;
+  source.test = examples;
   for (const std::string& name : trainer_names()) {
     ThreadPool pool(2);
-    const Evaluation actual = make_trainer(name, pool)->evaluate(model, weights, examples);
+    const Evaluation actual = evaluate(*make_trainer(name, pool, source), model, weights, 205);
     std::vector<float> logits(205 * class_count(model));
     reference::make_network(model)->infer(weights, examples.inputs, logits);
     const Score expected = softmax_cross_entropy(logits, examples.labels, {});
     EXPECT_EQ(actual.examples, 205u);
     EXPECT_EQ(actual.correct, expected.correct) << name;
-    EXPECT_NEAR(actual.loss, expected.loss / 205, 1e-6) << name;
+    EXPECT_NEAR(actual.mean_loss(), expected.loss / 205, 1e-6) << name;
   }
 }
 
@@ -257,45 +377,71 @@ TEST(LocalTrainer, ALearningRateOfZeroMovesNothing) {
     const SmallRound round(model);
     for (const std::string& name : trainer_names()) {
       ThreadPool pool(2);
-      PartialSum sum(round.weights.size());
-      round.train(*make_trainer(name, pool), {.epochs = 1, .batch = 4, .client_lr = 0}, sum);
+      const PartialSum sum =
+          round.train(*make_trainer(name, pool, round.examples), {.epochs = 1, .batch = 4, .client_lr = 0})
+              .sum;
       for (size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum.mean(i), 0.0) << model.name << ", " << name;
     }
   }
 }
 
-TEST(LocalTrainer, RejectsWhatIsNoSymbol) {
+TEST(LocalTrainer, RefusesWhatIsNoSymbol) {
   const ModelSpec model = small_char_lstm();
   for (const std::string& name : trainer_names()) {
     ThreadPool pool(2);
-    const auto trainer = make_trainer(name, pool);
     for (const float value : {-1.0f, 5.0f, 1e30f, std::nanf("")}) {
-      Examples examples = random_examples(model, 3, 1);
-      examples.inputs[10] = value;
-      EXPECT_THROW(trainer->evaluate(model, random_weights(model), examples), Error) << name << " " << value;
+      ReadyExamples source;
+      source.test = random_examples(model, 3, 1);
+      source.test.inputs[10] = value;
+      EXPECT_THROW(evaluate(*make_trainer(name, pool, source), model, random_weights(model), 3), Error)
+          << name << " " << value;
     }
   }
 }
 
-TEST(LocalTrainer, RejectsWhatDoesNotFitTheModel) {
+TEST(LocalTrainer, RefusesWhatDoesNotFitTheModel) {
   ThreadPool pool(2);
-  const auto trainer = make_trainer("reference", pool);
   for (const int32_t label : {-1, 5}) {
     OneClient client;
     client.examples.labels[3] = label;
-    PartialSum sum(client.weights.size());
-    EXPECT_THROW(client.train(*trainer, {}, sum), Error);
-    EXPECT_EQ(sum, PartialSum(client.weights.size()));
-    EXPECT_THROW(trainer->evaluate(client.model, client.weights, client.examples), Error);
+    EXPECT_THROW(client.train("reference", {}), Error);
+    ReadyExamples source;
+    source.test = client.examples;
+    EXPECT_THROW(evaluate(*make_trainer("reference", pool, source), client.model, client.weights, 7), Error);
   }
   const OneClient client;
-  PartialSum sum(client.weights.size()), short_sum(3);
-  EXPECT_THROW(client.train(*trainer, {.epochs = 0}, sum), Error);
-  EXPECT_THROW(client.train(*trainer, {.batch = 0}, sum), Error);
-  EXPECT_THROW(client.train(*trainer, {}, short_sum), Error);
-  const Examples small_pictures{.features = 4, .inputs = {1, 2, 3, 4}, .labels = {0}};
-  EXPECT_THROW(trainer->evaluate(client.model, client.weights, small_pictures), Error);
-  EXPECT_THROW(trainer->evaluate(client.model, std::vector<float>(3), client.examples), Error);
+  EXPECT_THROW(client.train("reference", {.epochs = 0}), Error);
+  EXPECT_THROW(client.train("reference", {.batch = 0}), Error);
+
+  ReadyExamples source;
+  source.test = {.features = 4, .inputs = {1, 2, 3, 4}, .labels = {0}};
+  const auto trainer = make_trainer("reference", pool, source);
+  EXPECT_THROW(evaluate(*trainer, client.model, client.weights, 1), Error);
+  source.test = client.examples;
+  const auto state = state_of(*trainer, client.model, client.weights);
+  EXPECT_THROW(trainer->evaluate(*state, 0, 2), Error) << "there is one chunk";
+  EXPECT_THROW(state->set_weights(std::vector<float>(3)), Error);
+  EXPECT_THROW(state->set_moments(std::vector<std::vector<float>>(1)), Error);
+
+  const SmallRound other(small_char_lstm());
+  Cohort mixed = other.cohort({});
+  mixed.state = state.get();
+  EXPECT_THROW(trainer->train({&mixed, 1}), Error) << "sub-models of another model";
+}
+
+TEST(LocalTrainer, AResultThatCannotBeTrueIsAFault) {
+  const JobResult good{.outcome = JobOutcome::kTrained, .examples = 10, .loss = 1, .accuracy = 0.5};
+  EXPECT_EQ(fault_in(good, 35), std::nullopt);
+  const auto changed = [&](auto change) {
+    JobResult result = good;
+    change(result);
+    return fault_in(result, 35);
+  };
+  EXPECT_TRUE(changed([](JobResult& r) { r.accuracy = std::nan(""); }));
+  EXPECT_TRUE(changed([](JobResult& r) { r.accuracy = 1.5; }));
+  EXPECT_TRUE(changed([](JobResult& r) { r.loss = std::numeric_limits<double>::infinity(); }));
+  EXPECT_TRUE(changed([](JobResult& r) { r.examples = 1u << 17; }));
+  EXPECT_FALSE(changed([](JobResult& r) { r.examples = (1u << 21) / 36; }));
 }
 
 }  // namespace

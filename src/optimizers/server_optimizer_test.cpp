@@ -167,7 +167,7 @@ TEST(ServerOptimizer, FedAdamOnManyWeightsIsItsDefinition) {
     for (uint32_t unit = 0; unit < 500; ++unit) {
       if (random.below(3) == 0) units.push_back(unit);
     }
-    const SubModel held(model, std::vector{units});
+    const SubModel held(model, std::vector<std::vector<uint32_t>>{units});
     std::vector<float> update(held.size());
     for (float& value : update) value = static_cast<float>(random.normal() * 0.01);
     ASSERT_TRUE(sum.add(held, update, examples));

@@ -61,18 +61,28 @@ T read_number(const std::string& name, const toml::node& node, Range range) {
   return static_cast<T>(value);
 }
 
+// TOML's integers end at 2^63 - 1; larger ones are written as text.
+std::optional<uint64_t> whole_number(const toml::node& node) {
+  if (const auto value = node.value_exact<int64_t>()) {
+    if (*value < 0) return std::nullopt;
+    return static_cast<uint64_t>(*value);
+  }
+  const std::string text = node.value_exact<std::string>().value_or("");
+  uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 template <std::unsigned_integral T>
 T read_number(const std::string& name, const toml::node& node, Range range) {
-  if (!node.is_integer()) throw bad_request(name, "must be a whole number");
-  const int64_t value = node.value<int64_t>().value();
-  constexpr auto kMost = static_cast<int64_t>(
-      std::min<uint64_t>(std::numeric_limits<T>::max(), std::numeric_limits<int64_t>::max()));
-  const auto low = static_cast<int64_t>(range.low);
-  const int64_t high = range.high < static_cast<double>(kMost) ? static_cast<int64_t>(range.high) : kMost;
-  if (value < low || value > high) {
-    throw bad_request(name, fmt::format("{} is not between {} and {}", value, low, high));
-  }
-  return static_cast<T>(value);
+  constexpr uint64_t kMost = std::numeric_limits<T>::max();
+  const auto low = static_cast<uint64_t>(range.low);
+  const uint64_t high = range.high < static_cast<double>(kMost) ? static_cast<uint64_t>(range.high) : kMost;
+  const std::optional<uint64_t> value = whole_number(node);
+  if (!value || *value < low || *value > high)
+    throw bad_request(name, fmt::format("must be a whole number from {} to {}", low, high));
+  return static_cast<T>(*value);
 }
 
 std::vector<double> read_numbers(const std::string& name, const toml::node& node, Range range) {
@@ -132,7 +142,8 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
     } else if constexpr (std::is_floating_point_v<T>) {
       return print_number(value);
     } else if constexpr (std::is_arithmetic_v<T>) {
-      return fmt::format("{}", value);
+      const bool fits = static_cast<uint64_t>(value) <= std::numeric_limits<int64_t>::max();
+      return fits ? fmt::format("{}", value) : quoted(fmt::format("{}", value));
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       return print_numbers(value);
     } else if constexpr (std::is_same_v<T, TargetAccuracy>) {

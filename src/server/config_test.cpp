@@ -19,10 +19,10 @@ std::string complaint(const std::function<void()>& action) {
 TEST(Config, DefaultsAreThePapers) {
   Config config;
   validate(config);
-  EXPECT_EQ(config.clients, 35);
-  EXPECT_EQ(config.local.batch, 10);
-  EXPECT_EQ(config.local.epochs, 1);
-  EXPECT_FLOAT_EQ(config.local.client_lr, 0.035f);
+  EXPECT_EQ(config.round.clients, 35);
+  EXPECT_EQ(config.round.batch, 10);
+  EXPECT_EQ(config.round.epochs, 1);
+  EXPECT_FLOAT_EQ(config.round.client_lr, 0.035f);
   EXPECT_EQ(config.code.keep, 0.5);
   EXPECT_EQ(config.run.rounds, 500);
   EXPECT_EQ(config.server.beta1, 0.9);
@@ -41,7 +41,7 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   const std::string text = to_toml(config);
   EXPECT_EQ(to_toml(parse_config(text, "test")), text);
   EXPECT_EQ(parse_config(text, "test").run.seed, 1234567890123456789u);
-  EXPECT_EQ(parse_config(text, "test").local.client_lr, 0.1f);
+  EXPECT_EQ(parse_config(text, "test").round.client_lr, 0.1f);
 }
 
 TEST(Config, ATargetIsAnAccuracyOrAMultipleOfChance) {

@@ -72,14 +72,14 @@ void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, 
   }
   const LayerSpec& first = model.layers.front();
   if (first.symbols > 0 && first.symbols < classes) {
-    throw bad_request("model", fmt::format("{} knows {} symbols; the data have {}", model.name, first.symbols,
-                                           classes));
+    throw bad_request(
+        "model", fmt::format("{} knows {} symbols; the data have {}", model.name, first.symbols, classes));
   }
   if (!(input == model.input) || classes > class_count(model)) {
-    throw bad_request("model",
-                      fmt::format("{} takes {}x{}x{} and {} classes; the data have {}x{}x{} and {}",
-                                  model.name, model.input.channels, model.input.height, model.input.width,
-                                  class_count(model), input.channels, input.height, input.width, classes));
+    throw bad_request(
+        "model", fmt::format("{} takes {}x{}x{} and {} classes; the data have {}x{}x{} and {}", model.name,
+                             model.input.channels, model.input.height, model.input.width, class_count(model),
+                             input.channels, input.height, input.width, classes));
   }
 }
 

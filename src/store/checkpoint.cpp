@@ -57,8 +57,9 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   }
   const auto model = file.metadata.find(kModel);
   if (model == file.metadata.end() || model->second != model_toml(run.model())) {
-    throw bad_request(path.string(), fmt::format("was saved of another model than this {}; a run cannot change it",
-                                                 run.model().name));
+    throw bad_request(
+        path.string(),
+        fmt::format("was saved of another model than this {}; a run cannot change it", run.model().name));
   }
   check_settings(saved, fixed_settings(run.config()), path.string());
   const std::vector<float> weights = weights_from(file, run.model(), path.string());

@@ -12,14 +12,22 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+OutcomeCounts outcomes_of(uint32_t trained, uint32_t diverged, uint32_t rejected) {
+  OutcomeCounts counts;
+  counts[JobOutcome::kTrained] = trained;
+  counts[JobOutcome::kDiverged] = diverged;
+  counts[JobOutcome::kRejected] = rejected;
+  return counts;
+}
+
 RoundRecord record_of(uint32_t round) {
   return {.round = round,
           .bytes_down = 924'519'400,
           .bytes_up = 9'007'199'254'740'993,  // does not fit a double
           .train_loss = 0.1 + 0.2,
           .train_accuracy_median = 1.0 / 3,
+          .outcomes = outcomes_of(30, 2, 3),
           .seconds = 1e-7,
-          .diverged = 2,
           .test_accuracy = std::nullopt,
           .test_loss = std::nullopt};
 }
@@ -46,7 +54,7 @@ TEST(RoundLog, RecordsReadBackToTheSameBits) {
   EXPECT_EQ(read[0].train_loss, 0.1 + 0.2);
   EXPECT_EQ(read[0].train_accuracy_median, 1.0 / 3);
   EXPECT_EQ(read[0].seconds, 1e-7);
-  EXPECT_EQ(read[0].diverged, 2U);
+  EXPECT_EQ(read[0].outcomes, outcomes_of(30, 2, 3));
   EXPECT_FALSE(read[0].test_accuracy || read[0].test_loss);
   EXPECT_EQ(read[1].test_accuracy, std::nextafter(0.85, 1.0));
   EXPECT_EQ(read[1].test_loss, 5e-324);
@@ -57,12 +65,12 @@ TEST(RoundLog, ALineHasTheDocumentedKeysInOrder) {
                      .bytes_down = 2,
                      .bytes_up = 3,
                      .train_loss = 0.5,
-                     .diverged = 0,
+                     .outcomes = outcomes_of(4, 0, 1),
                      .test_accuracy = 0.25,
                      .test_loss = 2.5};
   EXPECT_EQ(to_json_line(record),
             "{\"round\":1,\"bytes_down\":2,\"bytes_up\":3,\"train_loss\":0.5,\"train_accuracy_median\":0.0,"
-            "\"seconds\":0.0,\"diverged\":0,\"test_accuracy\":0.25,\"test_loss\":2.5}\n");
+            "\"seconds\":0.0,\"trained\":4,\"rejected\":1,\"test_accuracy\":0.25,\"test_loss\":2.5}\n");
 }
 
 TEST(RoundLog, NonFiniteNumbersAreNull) {

@@ -25,8 +25,8 @@ constexpr auto kLog = "rounds.jsonl";
 constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
 constexpr auto kProvenance = "provenance.json";
-constexpr std::array<std::string_view, 7> kFiles{kConfig, kModelFile,  kLog,            kCheckpoint,
-                                                  kModel,  kProvenance, RunWriter::kPage};
+constexpr std::array<std::string_view, 7> kFiles{kConfig,     kModelFile,      kLog, kCheckpoint, kModel,
+                                                 kProvenance, RunWriter::kPage};
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -43,8 +43,8 @@ void check_free(const std::filesystem::path& folder) {
   }
   check_empty(folder, [](const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    return name == kCheckpoint || name == kProvenance || name == kModelFile || is_half_written(name, kFiles) ||
-           (name == kLog && std::filesystem::file_size(entry.path()) == 0);
+    return name == kCheckpoint || name == kProvenance || name == kModelFile ||
+           is_half_written(name, kFiles) || (name == kLog && std::filesystem::file_size(entry.path()) == 0);
   });
 }
 

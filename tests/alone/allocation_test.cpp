@@ -9,9 +9,7 @@
 #include <deque>
 #include <new>
 
-#include "nn/network_testing.h"
-#include "subfleet/thread_pool.h"
-#include "subfleet/trainer.h"
+#include "nn/trainer_testing.h"
 
 namespace {
 
@@ -41,23 +39,29 @@ namespace {
 
 size_t large_requests_of_the_third_round(const std::string& model_name) {
   const ModelSpec model = find_model(model_name);
-  const std::vector<float> weights = random_weights(model);
   const SubModel whole = whole_model(model);
   std::vector<Job> jobs;
-  std::vector<Examples> examples;
+  ReadyExamples source;
   for (uint32_t client = 0; client < 3; ++client) {
-    jobs.push_back({.client = client, .submodel = &whole, .batch_order = {.client = client}});
-    examples.push_back(random_examples(model, 6 + client, client));
+    jobs.push_back({.client = client, .row = client, .submodel = &whole});
+    source.clients.push_back(random_examples(model, 6 + client, client));
   }
   ThreadPool pool(1);
-  const auto trainer = make_trainer("cpu", pool);
-  PartialSum sum(weights.size());
+  const auto trainer = make_trainer("cpu", pool, source);
+  const auto state = state_of(*trainer, model, random_weights(model));
+  const Cohort cohort{.model = &model,
+                      .code = {},
+                      .rows = 3,
+                      .jobs = jobs,
+                      .how = {.batch = 4},
+                      .wire = exact_wire(),
+                      .state = state.get()};
   size_t before = 0;
   for (int round = 0; round < 3; ++round) {
-    sum.clear();
+    state->clear_sum();
     before = large_requests;
-    trainer->train(
-        weights, jobs, [&](uint32_t client, Examples& into) { into = examples[client]; }, {.batch = 4}, sum);
+    const auto results = trainer->train({&cohort, 1});
+    EXPECT_TRUE(state->step(results.front()));
   }
   return large_requests - before;
 }

@@ -1,5 +1,7 @@
 #include "fleet/mpi/communicator.h"
 
+#include <mpi.h>
+
 #include <algorithm>
 
 namespace subfleet::mpi {

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <mpi.h>
-
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -10,8 +10,10 @@
 #include "store/checkpoint.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
+#include "subfleet/local_fleet.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/thread_pool.h"
+#include "subfleet/training.h"
 #include "temporary_folder.h"
 #include "tiny_federation.h"
 
@@ -21,52 +23,28 @@ namespace {
 constexpr uint32_t kClients = 6;
 
 // A fleet over TinyFederation; every example is for training.
-class TinyFleet final : public Fleet {
- public:
-  explicit TinyFleet(ThreadPool& pool, std::string_view device = "reference")
-      : data_(kClients), trainer_(make_trainer(device, pool)) {}
-  uint32_t clients() const override { return data_.clients(); }
-  uint32_t classes() const override { return data_.classes(); }
-  Shape input() const override { return data_.input(); }
-  std::vector<JobReport> train(std::span<const float> weights, std::span<const Job> jobs,
-                               const LocalTraining& how, PartialSum& sum) override {
-    return trainer_->train(weights, jobs, read_examples(), how, sum);
-  }
-  std::vector<std::vector<JobReport>> train_together(std::span<const Cohort> cohorts) override {
-    return trainer_->train_together(cohorts, read_examples());
-  }
-  Evaluation evaluate(const ModelSpec& model, std::span<const float> weights) override {
-    return trainer_->evaluate(model, weights, data_.load(0));
-  }
-  const TinyFederation& data() const { return data_; }
-
- private:
-  ReadExamples read_examples() const {
-    return [this](uint32_t client, Examples& into) { data_.read(client, into); };
-  }
-
-  TinyFederation data_;
-  std::unique_ptr<Trainer> trainer_;
-};
+LocalFleet tiny_fleet(ThreadPool& pool, std::string_view device = "reference") {
+  return {SplitFederation(std::make_unique<TinyFederation>(kClients), 0, 0.0), device, pool, 0};
+}
 
 Config tiny_config() {
   Config config;
-  config.model = "emnist-mlp";
-  config.clients = 4;
+  config.model.name = "emnist-mlp";
+  config.round.clients = 4;
   config.run.seed = 3;
   return config;
 }
 
 // Those of round 1.
 std::vector<SubModel> first_submodels(const Config& config) {
-  return draw_submodels(find_model(config.model), config.code, config.run.seed, 1,
-                        sample_clients(config.run.seed, 1, config.clients, kClients));
+  return draw_submodels(resolve_model(config.model), config.code, config.run.seed, 1,
+                        sample_clients(config.run.seed, 1, config.round.clients, kClients));
 }
 
 // Strong and weak clients among the six.
 Config tiered_config() {
   Config config = tiny_config();
-  config.clients = kClients;
+  config.round.clients = kClients;
   config.code.tiers = {1.0, 0.5, 0.25};
   config.code.layers["dense2"] = {.family = "cwc", .keep = 0.75};
   return config;
@@ -75,8 +53,8 @@ Config tiered_config() {
 std::vector<float> weights_after(const Config& config, uint32_t rounds, size_t threads,
                                  std::string_view device) {
   ThreadPool pool(threads);
-  TinyFleet fleet(pool, device);
-  subfleet::Run run(config, fleet, pool);
+  LocalFleet fleet = tiny_fleet(pool, device);
+  subfleet::Run run(config, fleet);
   for (uint32_t i = 0; i < rounds; ++i) run.step();
   return {run.weights().begin(), run.weights().end()};
 }
@@ -98,18 +76,18 @@ TEST(Run, WithoutDropoutARoundIsPlainFedAvg) {
   Config config = tiny_config();
   config.code.family = "none";
   config.server = {.optimizer = "fedavg", .lr = 1.0};
-  config.local.shuffle = false;
+  config.round.shuffle = false;
 
   // Plain FedAvg: every sampled client trains the whole model; the new weights are the mean by examples.
-  const ModelSpec model = find_model(config.model);
+  const ModelSpec model = resolve_model(config.model);
   const std::vector<float> start = initial_weights(model, config.run.seed);
   const TinyFederation data(kClients);
   std::vector<double> mean(start.size(), 0.0);
   double examples = 0;
-  for (const uint32_t client : sample_clients(config.run.seed, 1, config.clients, kClients)) {
+  for (const uint32_t client : sample_clients(config.run.seed, 1, config.round.clients, kClients)) {
     const Examples mine = data.load(client);
     std::vector<float> weights = start;
-    train_in_order(model, mine, config.local, weights);
+    train_in_order(model, mine, config.round, weights);
     for (size_t i = 0; i < mean.size(); ++i) mean[i] += weights[i] * static_cast<double>(mine.count());
     examples += static_cast<double>(mine.count());
   }
@@ -146,20 +124,20 @@ TEST(Run, RunsSteppedTogetherGetTheBitsOfEachAlone) {
   std::vector<Config> configs(3, tiny_config());
   configs[1].server.lr = 0.1;
   configs[1].run.first_draw = 1000;
-  configs[2].local.client_lr = 0.01f;
+  configs[2].round.client_lr = 0.01f;
   configs[2].code.family = "random";
   for (const std::string& device : trainer_names()) {
     for (const size_t threads : {1, 2, 3}) {
       ThreadPool pool(threads);
-      TinyFleet fleet(pool, device);
+      LocalFleet fleet = tiny_fleet(pool, device);
       std::vector<std::unique_ptr<subfleet::Run>> runs;
       std::vector<subfleet::Run*> together;
       for (const Config& config : configs) {
-        runs.push_back(std::make_unique<subfleet::Run>(config, fleet, pool));
+        runs.push_back(std::make_unique<subfleet::Run>(config, fleet));
         together.push_back(runs.back().get());
       }
       for (uint32_t round = 1; round <= 3; ++round) {
-        for (const RoundReport& report : step_together(together, fleet)) EXPECT_EQ(report.round, round);
+        for (const RoundRecord& report : step_together(together, fleet)) EXPECT_EQ(report.round, round);
       }
       for (size_t i = 0; i < configs.size(); ++i) {
         const std::vector<float> weights(runs[i]->weights().begin(), runs[i]->weights().end());
@@ -171,12 +149,12 @@ TEST(Run, RunsSteppedTogetherGetTheBitsOfEachAlone) {
 
 TEST(Run, OneThatDivergesLeavesTheOthersAlone) {
   ThreadPool pool(2);
-  TinyFleet fleet(pool);
+  LocalFleet fleet = tiny_fleet(pool);
   Config wild = tiny_config();
-  wild.local.client_lr = 1e6f;
-  subfleet::Run good(tiny_config(), fleet, pool), bad(wild, fleet, pool);
+  wild.round.client_lr = 1e6f;
+  subfleet::Run good(tiny_config(), fleet), bad(wild, fleet);
   const std::vector<subfleet::Run*> both{&bad, &good};
-  const std::vector<RoundReport> reports = step_together(both, fleet);
+  const std::vector<RoundRecord> reports = step_together(both, fleet);
   EXPECT_TRUE(std::isnan(reports[0].train_accuracy_median));
   EXPECT_TRUE(std::isnan(reports[0].train_loss));
   EXPECT_GT(reports[0].bytes_up, 0u) << "they were exchanged all the same";
@@ -187,26 +165,26 @@ TEST(Run, OneThatDivergesLeavesTheOthersAlone) {
 
 TEST(Run, LaterDrawsAreOthersFromTheSameWeights) {
   ThreadPool pool(1);
-  TinyFleet fleet(pool);
+  LocalFleet fleet = tiny_fleet(pool);
   Config later = tiny_config();
   later.run.first_draw = 7;
-  subfleet::Run first(tiny_config(), fleet, pool), second(later, fleet, pool);
+  subfleet::Run first(tiny_config(), fleet), second(later, fleet);
   EXPECT_TRUE(std::ranges::equal(first.weights(), second.weights()));
   const Cohort a = first.begin_round(), b = second.begin_round();
-  const std::vector<uint32_t> drawn = sample_clients(later.run.seed, 8, later.clients, kClients);
+  const std::vector<uint32_t> drawn = sample_clients(later.run.seed, 8, later.round.clients, kClients);
   for (size_t row = 0; row < drawn.size(); ++row) EXPECT_EQ(b.jobs[row].client, drawn[row]);
-  EXPECT_NE(a.jobs[0].batch_order.round, b.jobs[0].batch_order.round);
+  EXPECT_NE(a.draw, b.draw);
 }
 
 TEST(Run, FedExpStepsByTheDisagreementOfTheHolders) {
   Config config = tiered_config();
   config.server = {.optimizer = "fedexp", .lr = 1.0, .tau = 1e-9};
-  config.local.shuffle = false;
-  const std::vector<float> start = initial_weights(find_model(config.model), config.run.seed);
+  config.round.shuffle = false;
+  const std::vector<float> start = initial_weights(resolve_model(config.model), config.run.seed);
 
   // Plainly: every client's update at full length, with zeros where it held nothing.
-  const ModelSpec model = find_model(config.model);
-  const std::vector<uint32_t> clients = sample_clients(config.run.seed, 1, config.clients, kClients);
+  const ModelSpec model = resolve_model(config.model);
+  const std::vector<uint32_t> clients = sample_clients(config.run.seed, 1, config.round.clients, kClients);
   const std::vector<SubModel> submodels = first_submodels(config);
   const TinyFederation data(kClients);
   std::vector<double> sum(start.size(), 0.0), holders(start.size(), 0.0);
@@ -216,11 +194,11 @@ TEST(Run, FedExpStepsByTheDisagreementOfTheHolders) {
     const auto count = static_cast<double>(mine.count());
     std::vector<float> weights(submodels[row].size());
     submodels[row].gather(start, weights);
-    train_in_order(submodels[row].spec(), mine, config.local, weights);
+    train_in_order(submodels[row].spec(), mine, config.round, weights);
     examples += count;
     submodels[row].for_each_run([&](size_t full, size_t sub, size_t length) {
       for (size_t i = 0; i < length; ++i) {
-        const double update = double{weights[sub + i]} - double{start[full + i]};
+        const double update = weights[sub + i] - start[full + i];
         squares += count * update * update;
         sum[full + i] += count * update;
         holders[full + i] += count;
@@ -242,12 +220,12 @@ TEST(Run, FedExpStepsByTheDisagreementOfTheHolders) {
 TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
   Config config = tiered_config();
   config.server = {.optimizer = "fedavg", .lr = 1.0};
-  config.local.shuffle = false;
+  config.round.shuffle = false;
 
   // By brute force: whoever holds a weight counts, by its examples, whatever its tier.
-  const ModelSpec model = find_model(config.model);
+  const ModelSpec model = resolve_model(config.model);
   const std::vector<float> start = initial_weights(model, config.run.seed);
-  const std::vector<uint32_t> clients = sample_clients(config.run.seed, 1, config.clients, kClients);
+  const std::vector<uint32_t> clients = sample_clients(config.run.seed, 1, config.round.clients, kClients);
   const std::vector<SubModel> submodels = first_submodels(config);
   const TinyFederation data(kClients);
   std::vector<double> sum(start.size(), 0.0), examples(start.size(), 0.0);
@@ -255,7 +233,7 @@ TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
     const Examples mine = data.load(clients[row]);
     std::vector<float> weights(submodels[row].size());
     submodels[row].gather(start, weights);
-    train_in_order(submodels[row].spec(), mine, config.local, weights);
+    train_in_order(submodels[row].spec(), mine, config.round, weights);
     submodels[row].for_each_run([&](size_t full, size_t sub, size_t count) {
       for (size_t i = 0; i < count; ++i) {
         sum[full + i] += double{weights[sub + i]} * static_cast<double>(mine.count());
@@ -274,16 +252,16 @@ TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
 
 TEST(Run, BytesAreThoseOfEachClientsOwnSubModel) {
   ThreadPool pool(1);
-  TinyFleet fleet(pool);
+  LocalFleet fleet = tiny_fleet(pool);
   const Config config = tiered_config();
-  subfleet::Run run(config, fleet, pool);
-  const RoundReport report = run.step();
+  subfleet::Run run(config, fleet);
+  const RoundRecord report = run.step();
   uint64_t payload = 0;
   for (const SubModel& submodel : first_submodels(config)) payload += 4 * submodel.size();
   EXPECT_GT(report.bytes_down, payload);
-  EXPECT_LT(report.bytes_down, payload + config.clients * 256);
+  EXPECT_LT(report.bytes_down, payload + config.round.clients * 256);
   EXPECT_GT(report.bytes_up, payload);
-  EXPECT_LT(report.bytes_up, payload + config.clients * 128);
+  EXPECT_LT(report.bytes_up, payload + config.round.clients * 128);
 }
 
 TEST(Run, EveryFamilyAndOptimizerTrains) {
@@ -300,7 +278,7 @@ TEST(Run, EveryFamilyAndOptimizerTrains) {
       }
       ++trained;
       EXPECT_NE(weights_after(config, 1, 2, trainer_names().back()),
-                initial_weights(find_model(config.model), config.run.seed))
+                initial_weights(resolve_model(config.model), config.run.seed))
           << family->name() << " " << optimizer;
     }
   }
@@ -310,7 +288,7 @@ TEST(Run, EveryFamilyAndOptimizerTrains) {
 TEST(Run, AWeightNobodyHeldIsUntouchedAndAHeldOneMoves) {
   Config config = tiny_config();
   config.code.family = "same";  // half of dense2 is held by nobody
-  const std::vector<float> start = initial_weights(find_model(config.model), config.run.seed);
+  const std::vector<float> start = initial_weights(resolve_model(config.model), config.run.seed);
   const std::vector<float> after = weights_after(config, 1, 1, "reference");
   const auto submodels = first_submodels(config);
   std::vector<bool> held(start.size(), false);
@@ -331,11 +309,11 @@ TEST(Run, AWeightNobodyHeldIsUntouchedAndAHeldOneMoves) {
 
 TEST(Run, AZeroUpdateChangesNoBit) {
   Config config = tiny_config();
-  config.local.client_lr = 0;
+  config.round.client_lr = 0;
   for (const std::string& optimizer : server_optimizer_names()) {
     config.server.optimizer = optimizer;
     EXPECT_EQ(weights_after(config, 2, 1, "reference"),
-              initial_weights(find_model(config.model), config.run.seed))
+              initial_weights(resolve_model(config.model), config.run.seed))
         << optimizer;
   }
 }
@@ -343,13 +321,13 @@ TEST(Run, AZeroUpdateChangesNoBit) {
 TEST(Run, GoingOnFromACheckpointGivesTheSameBits) {
   const TemporaryFolder folder;
   ThreadPool pool(2);
-  TinyFleet fleet(pool);
-  subfleet::Run first(tiny_config(), fleet, pool);
+  LocalFleet fleet = tiny_fleet(pool);
+  subfleet::Run first(tiny_config(), fleet);
   first.step();
   first.step();
   save_checkpoint(folder / "c", first);
 
-  subfleet::Run second(tiny_config(), fleet, pool);
+  subfleet::Run second(tiny_config(), fleet);
   load_checkpoint(folder / "c", second);
   EXPECT_EQ(second.round(), 2);
   second.step();
@@ -360,46 +338,160 @@ TEST(Run, GoingOnFromACheckpointGivesTheSameBits) {
 TEST(Run, ACheckpointOfAnotherRunIsRefused) {
   const TemporaryFolder folder;
   ThreadPool pool(1);
-  TinyFleet fleet(pool);
-  save_checkpoint(folder / "c", subfleet::Run(tiny_config(), fleet, pool));
+  LocalFleet fleet = tiny_fleet(pool);
+  save_checkpoint(folder / "c", subfleet::Run(tiny_config(), fleet));
   for (const auto& [name, value] :
        {std::pair{"server.optimizer", "fedavg"}, {"run.seed", "4"}, {"server.lr", "1"}}) {
     Config config = tiny_config();
     set(config, name, value);
-    subfleet::Run other(config, fleet, pool);
+    subfleet::Run other(config, fleet);
     EXPECT_THROW(load_checkpoint(folder / "c", other), Error) << name;
   }
 }
 
 TEST(Run, BytesAreFourAParameterEachWayAndAShortHeader) {
   ThreadPool pool(1);
-  TinyFleet fleet(pool);
+  LocalFleet fleet = tiny_fleet(pool);
   const Config config = tiny_config();
-  subfleet::Run run(config, fleet, pool);
-  const RoundReport report = run.step();
+  subfleet::Run run(config, fleet);
+  const RoundRecord report = run.step();
   const auto submodels = first_submodels(config);
-  const uint64_t payload = 4 * config.clients * submodels[0].size();
+  const uint64_t payload = 4 * config.round.clients * submodels[0].size();
   EXPECT_GT(report.bytes_down, payload);
   EXPECT_GT(report.bytes_up, payload);
-  EXPECT_LT(report.bytes_down, payload + config.clients * 128);
-  EXPECT_LT(report.bytes_up, payload + config.clients * 128);
+  EXPECT_LT(report.bytes_down, payload + config.round.clients * 128);
+  EXPECT_LT(report.bytes_up, payload + config.round.clients * 128);
+}
+
+// A line taken out of the saved settings is a change as much as one put in.
+TEST(Run, ACheckpointKnowsTheSettingsThatAreNoLongerThere) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  Config with = tiny_config(), without = tiny_config();
+  with.code.layers["dense2"] = {.family = "", .keep = 0.25};
+  with.code.family = without.code.family = "random";
+  subfleet::Run own(with, fleet), plain(without, fleet);
+  save_checkpoint(folder / "own", own);
+  save_checkpoint(folder / "plain", plain);
+  EXPECT_THROW(load_checkpoint(folder / "own", plain), Error);
+  EXPECT_THROW(load_checkpoint(folder / "plain", own), Error);
+  load_checkpoint(folder / "own", own);
 }
 
 TEST(Run, WhenEveryClientDivergesTheRunSaysSo) {
   ThreadPool pool(1);
-  TinyFleet fleet(pool);
+  LocalFleet fleet = tiny_fleet(pool);
   Config config = tiny_config();
-  config.local.client_lr = 1e6f;
-  subfleet::Run run(config, fleet, pool);
+  config.round.client_lr = 1e6f;
+  subfleet::Run run(config, fleet);
   EXPECT_THROW(run.step(), Error);
+}
+
+// A fleet some of whose clients fail: the rest of it is the local one.
+class FaultyFleet final : public Fleet {
+ public:
+  FaultyFleet(Fleet& fleet, std::vector<JobOutcome> outcomes)
+      : fleet_(fleet), outcomes_(std::move(outcomes)) {}
+  uint32_t clients() const override { return fleet_.clients(); }
+  uint32_t classes() const override { return fleet_.classes(); }
+  Shape input() const override { return fleet_.input(); }
+  uint64_t data_fingerprint() const override { return fleet_.data_fingerprint(); }
+  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
+    return fleet_.make_state(model, options);
+  }
+  Evaluation evaluate(ServerState& state) override { return fleet_.evaluate(state); }
+
+  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+    Cohort answering = cohorts[0];
+    std::vector<Job> jobs;
+    for (size_t i = 0; i < outcomes_.size(); ++i) {
+      if (outcomes_[i] == JobOutcome::kTrained) jobs.push_back(answering.jobs[i]);
+    }
+    answering.jobs = jobs;
+    const std::vector<JobResult> trained = fleet_.train({&answering, 1}).front();
+    std::vector<JobResult> all;
+    size_t next = 0;
+    for (const JobOutcome outcome : outcomes_) {
+      all.push_back(outcome == JobOutcome::kTrained ? trained[next++]
+                                                    : JobResult{.outcome = outcome, .bytes_down = 10});
+    }
+    return {all};
+  }
+
+ private:
+  Fleet& fleet_;
+  std::vector<JobOutcome> outcomes_;
+};
+
+TEST(Run, ARoundGoesOnWithoutThoseWhoFail) {
+  ThreadPool pool(1);
+  LocalFleet all = tiny_fleet(pool);
+  FaultyFleet fleet(all, {JobOutcome::kLost, JobOutcome::kTrained, JobOutcome::kLate, JobOutcome::kRejected});
+  subfleet::Run run(tiny_config(), fleet);
+  const RoundRecord record = run.step();
+  EXPECT_EQ(run.round(), 1u);
+  for (const JobOutcome outcome : kJobOutcomes)
+    EXPECT_EQ(record.outcomes[outcome], outcome == JobOutcome::kDiverged ? 0u : 1u) << outcome_name(outcome);
+  EXPECT_EQ(record.outcomes.left_out(), 3u);
+  EXPECT_GT(record.bytes_down, record.bytes_up + 20) << "the bytes that were moved count, and no others";
+  EXPECT_FALSE(std::ranges::equal(run.weights(), initial_weights(run.model(), tiny_config().run.seed)));
+}
+
+TEST(Run, ARoundWithoutAnyAnswerLeavesTheWeights) {
+  ThreadPool pool(1);
+  LocalFleet all = tiny_fleet(pool);
+  FaultyFleet fleet(all, std::vector(4, JobOutcome::kLost));
+  subfleet::Run run(tiny_config(), fleet);
+  EXPECT_EQ(run.step().outcomes[JobOutcome::kLost], 4u);
+  EXPECT_EQ(run.round(), 1u);
+  EXPECT_TRUE(std::ranges::equal(run.weights(), initial_weights(run.model(), tiny_config().run.seed)));
+}
+
+TEST(Run, ItsStateIsRestoredOnlyInTheRightSize) {
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  subfleet::Run run(tiny_config(), fleet);
+  const std::vector<float> weights(run.weights().begin(), run.weights().end());
+  std::vector<std::vector<float>> moments(2, weights);
+  EXPECT_THROW(run.restore(1, std::span(weights).first(5), moments), Error);
+  moments[1].pop_back();
+  EXPECT_THROW(run.restore(1, weights, moments), Error);
+  moments.pop_back();
+  EXPECT_THROW(run.restore(1, weights, moments), Error);
+  EXPECT_EQ(run.round(), 0u);
+}
+
+TEST(Training, TestsWhereItsTurnIsShowsEveryRoundAndStopsWhenAsked) {
+  class Listener final : public RoundObserver {
+   public:
+    void round_done(subfleet::Run& run, const RoundRecord& record) override {
+      EXPECT_EQ(run.round(), record.round);
+      rounds.push_back(record.round);
+      if (record.test_accuracy) tested.push_back(record.round);
+    }
+    std::vector<uint32_t> rounds, tested;
+  };
+  ThreadPool pool(1);
+  LocalFleet fleet(SplitFederation(std::make_unique<TinyFederation>(kClients), 0, 0.5), "reference", pool, 0);
+  Config config = tiny_config();
+  config.run.rounds = 5;
+  config.run.eval_every = 2;
+  subfleet::Run run(config, fleet);
+  Listener listener;
+  const std::vector<RoundObserver*> observers{&listener};
+  EXPECT_FALSE(train(run, observers, [&] { return listener.rounds.size() == 3; }));
+  EXPECT_TRUE(train(run, observers, [] { return false; }));
+  EXPECT_EQ(listener.rounds, (std::vector{1u, 2u, 3u, 4u, 5u}));
+  EXPECT_EQ(listener.tested, (std::vector{2u, 4u, 5u}));
 }
 
 TEST(Run, MoreClientsThanThereAreIsABadRequest) {
   ThreadPool pool(1);
-  TinyFleet fleet(pool);
+  LocalFleet fleet = tiny_fleet(pool);
   Config config = tiny_config();
-  config.clients = kClients + 1;
-  EXPECT_THROW(subfleet::Run(config, fleet, pool), Error);
+  config.round.clients = kClients + 1;
+  EXPECT_THROW(subfleet::Run(config, fleet), Error);
 }
 
 TEST(SampleClients, AreDifferentAndEquallyLikely) {
