@@ -1,7 +1,6 @@
 #include "subfleet/config.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +13,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "base/toml_text.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 #include "subfleet/round_masks.h"
@@ -308,8 +308,8 @@ void set(Config& config, std::string_view name, std::string_view value) {
   const Key k = find_key(name);
   toml::table table;
   try {
-    table = toml::parse(fmt::format("value = {}", value));
-  } catch (const toml::parse_error&) {
+    table = parse_toml(fmt::format("value = {}", value), name);
+  } catch (const Error&) {
     table.insert("value", std::string(value));
   }
   if (k.text && !table.get("value")->is_string()) table.insert_or_assign("value", std::string(value));
@@ -325,10 +325,9 @@ NumericSetting numeric_setting(const Config& config, std::string_view name) {
 
 Config parse_config(std::string_view text, std::string_view source) {
   Config config;
+  const toml::table table = parse_toml(text, source);
   try {
-    read_table(config, toml::parse(text, source), "");
-  } catch (const toml::parse_error& error) {
-    throw bad_request(source, fmt::format("line {}: {}", error.source().begin.line, error.description()));
+    read_table(config, table, "");
   } catch (const Error& error) {
     throw bad_request(source, error.what());
   }

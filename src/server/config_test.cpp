@@ -200,5 +200,13 @@ TEST(Config, WholeNumbersAreNeverCutToFit) {
   EXPECT_EQ(config.run.seed, 9223372036854775807u);
 }
 
+TEST(Config, AKeyOfManyPartsIsAMistakeNotACrash) {
+  std::string key = "a";
+  for (int i = 0; i < 40'000; ++i) key += ".a";
+  EXPECT_THROW(parse_config(key + " = 1", "f.toml"), Error);
+  Config config;
+  EXPECT_THROW(set(config, "round.clients", "{" + key + " = 1}"), Error);
+}
+
 }  // namespace
 }  // namespace subfleet
