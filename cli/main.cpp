@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ int main(int argc, char** argv) {
   } catch (const Error& error) {
     return complain(error.what(), error.kind() == Error::Kind::kRequest ? kRequestWrong : kWorkFailed);
   } catch (const std::bad_alloc&) {
+    return complain("out of memory", kWorkFailed);
+  } catch (const std::length_error&) {  // more than any memory holds
     return complain("out of memory", kWorkFailed);
   } catch (const std::exception& error) {
     return complain(error.what(), kWorkFailed);

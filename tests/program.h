@@ -18,6 +18,7 @@ struct ProgramOptions {
   std::function<bool()> signal_when = {};  // asked every millisecond; once it holds, `signal` is sent
   int signal = 9;
   std::optional<size_t> largest_file = {};  // bytes; a write beyond it fails as on a full disk
+  std::optional<size_t> most_memory = {};   // bytes of address space; not with sanitizers, which need more
 };
 
 // Runs the built `subfleet` with these arguments and waits for its end.
