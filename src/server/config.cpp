@@ -13,6 +13,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "base/text.h"
 #include "base/toml_text.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
@@ -41,8 +42,12 @@ struct Key {
 };
 
 std::string quoted(const std::string& text) {
+  // Quoted as it is if that can be read back, otherwise with escapes.
+  const bool as_it_is = std::ranges::none_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; });
+  const toml::value<std::string> value(text);
   std::ostringstream out;
-  out << toml::value<std::string>(text);
+  out << toml::toml_formatter(
+      value, as_it_is ? toml::format_flags::allow_literal_strings : toml::format_flags::none);
   return out.str();
 }
 
@@ -306,6 +311,7 @@ std::vector<Setting> settings(const Config& config) {
 
 void set(Config& config, std::string_view name, std::string_view value) {
   const Key k = find_key(name);
+  if (printable(value) != value) throw bad_request(name, "must be plain text in UTF-8");
   toml::table table;
   try {
     table = parse_toml(fmt::format("value = {}", value), name);

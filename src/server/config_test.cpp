@@ -200,6 +200,22 @@ TEST(Config, WholeNumbersAreNeverCutToFit) {
   EXPECT_EQ(config.run.seed, 9223372036854775807u);
 }
 
+TEST(Config, WhatIsNotUtf8IsNoSetting) {
+  Config config;
+  EXPECT_THROW(set(config, "data.path", "caf\xE9"), Error);
+  EXPECT_THROW(set(config, "data.path", "a\x1B[31m"), Error);
+  set(config, "data.path", "caf\xC3\xA9");
+  EXPECT_EQ(parse_config(to_toml(config), "again").data.path, "caf\xC3\xA9");
+}
+
+TEST(Config, ATextOfAnyCharactersReadsBackTheSame) {
+  for (const char* text : {"\n'4", "a\tb", "'''", "\"\"\"", "C:\\data", "\n\n"}) {
+    Config config;
+    config.data.path = text;
+    EXPECT_EQ(parse_config(to_toml(config), "again").data.path, text) << to_toml(config);
+  }
+}
+
 TEST(Config, AKeyOfManyPartsIsAMistakeNotACrash) {
   std::string key = "a";
   for (int i = 0; i < 40'000; ++i) key += ".a";
