@@ -26,7 +26,7 @@ void ConfigOptions::apply_sets(Config& config) const {
 
 Config ConfigOptions::unchecked() const {
   Config config;
-  if (!file.empty()) config = parse_config(read_file(file), file);
+  if (!file.empty()) config = parse_config(read_file_or_pipe(file, kMostTextBytes), file);
   apply_sets(config);
   return config;
 }

@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/version.h"
@@ -47,15 +50,16 @@ std::vector<std::string> known_words(const CLI::App& program) {
 }
 
 // What the user meant by an option that is really a setting: "--rounds 5" is "--set run.rounds=5".
-std::string setting_meant(const std::vector<std::string>& words) {
-  if (!words.front().starts_with("--")) return {};
-  const size_t equals = words.front().find('=');
-  std::string name = words.front().substr(2, equals == std::string::npos ? equals : equals - 2),
+std::string setting_meant(std::span<char* const> words) {
+  const std::string_view option = words.front();
+  if (!option.starts_with("--")) return {};
+  const size_t equals = option.find('=');
+  std::string name(option.substr(2, equals == std::string::npos ? equals : equals - 2)),
               value = "VALUE";
   std::replace(name.begin(), name.end(), '-', '_');
   if (equals != std::string::npos) {
-    value = words.front().substr(equals + 1);
-  } else if (words.size() > 1 && !words[1].starts_with("--")) {
+    value = option.substr(equals + 1);
+  } else if (words.size() > 1 && !std::string_view(words[1]).starts_with("--")) {
     value = words[1];
   }
   for (const subfleet::Setting& setting : subfleet::settings({})) {
@@ -65,11 +69,14 @@ std::string setting_meant(const std::vector<std::string>& words) {
   return {};
 }
 
-int complain_of_command_line(const CLI::App& program, const CLI::ParseError& error) {
+int complain_of_command_line(const CLI::App& program, const CLI::ParseError& error,
+                             std::span<char* const> words) {
   const std::vector<std::string> unexpected = program.remaining(true);
   if (!unexpected.empty()) {
     const std::vector<std::string> known = known_words(program);
-    const std::string meant = setting_meant(unexpected);
+    const auto at = std::find_if(words.begin(), words.end(),
+                                 [&](const char* word) { return unexpected.front() == word; });
+    const std::string meant = at == words.end() ? "" : setting_meant({at, words.end()});
     if (!meant.empty() && std::find(known.begin(), known.end(), "--set") != known.end()) {
       return complain(
           fmt::format("command line: unknown '{}'; it is a setting: {}", unexpected.front(), meant),
@@ -102,7 +109,7 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
   } catch (const CLI::Success& success) {  // --help, --version
     return ranks.leads() ? program.exit(success) : 0;
   } catch (const CLI::ParseError& error) {
-    return ranks.leads() ? complain_of_command_line(program, error) : 0;
+    return ranks.leads() ? complain_of_command_line(program, error, {argv, static_cast<size_t>(argc)}) : 0;
   } catch (const subfleet::cli::Stopped& stopped) {
     std::fflush(stdout);
     return 128 + stopped.signal;
@@ -120,6 +127,8 @@ int main(int argc, char** argv) {
     } catch (const Error& error) {
       return complain(error.what(), error.kind() == Error::Kind::kRequest ? kRequestWrong : kWorkFailed);
     } catch (const std::bad_alloc&) {
+      return complain("out of memory", kWorkFailed);
+    } catch (const std::length_error&) {  // more than any memory holds
       return complain("out of memory", kWorkFailed);
     } catch (const std::exception& error) {
       return complain(error.what(), kWorkFailed);

@@ -68,7 +68,7 @@ TEST_F(Mpi, AnyNumberOfRanksAndThreadsGivesTheSameBits) {
 }
 
 TEST_F(Mpi, ASearchFindsTheSame) {
-  const std::vector<std::string> more{"run.rounds=6", "tune.target=5x", "tune.steps=1", "tune.window=2",
+  const std::vector<std::string> more{"run.rounds=20", "tune.target=3x", "tune.steps=1", "tune.window=2",
                                       "server.optimizer=fedadam"};
   ASSERT_EQ(run_program(with(command("tune", folder_ / "alone", more), {"--train"})).status, 0);
   const Outcome outcome =

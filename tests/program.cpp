@@ -25,10 +25,13 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
                          const ProgramOptions& options) {
   ::dup2(::open(out.c_str(), O_WRONLY), STDOUT_FILENO);
   ::dup2(::open(err.c_str(), O_WRONLY), STDERR_FILENO);
-  if (options.largest_file) {
-    const rlimit limit{*options.largest_file, *options.largest_file};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
+  const auto limit = [](__rlimit_resource resource, const std::optional<size_t>& most) {
+    if (!most) return;
+    const rlimit both{*most, *most};
+    ::setrlimit(resource, &both);
+  };
+  limit(RLIMIT_FSIZE, options.largest_file);
+  limit(RLIMIT_AS, options.most_memory);
   arguments.insert(arguments.begin(), SUBFLEET_BINARY);
   if (options.ranks > 0) {
     // A shell per rank goes to its folder, leaves its process number and becomes the program.

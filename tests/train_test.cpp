@@ -134,7 +134,10 @@ TEST(Train, CtrlCFinishesCleanlyAndSaysHowToGoOn) {
 
 TEST(Train, ASignalToEndIsNotSuccess) {
   const TemporaryFolder folder;
-  const auto begun = [&] { return std::filesystem::exists(folder / "run" / "rounds.jsonl"); };
+  const auto begun = [&] {
+    std::error_code none_yet;
+    return std::filesystem::file_size(folder / "run" / "rounds.jsonl", none_yet) > 0 && !none_yet;
+  };
   const Outcome stopped =
       run_program(small_run(folder / "run", 4000), {.signal_when = begun, .signal = SIGTERM});
   EXPECT_EQ(stopped.status, 143) << stopped.err;

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -69,6 +69,85 @@ class TemporaryFile {
   bool committed_ = false;
 };
 
+// A file that is read as far as it goes, by what arrives and not by what it says to hold.
+class InputFile {
+ public:
+  enum class Kind { kPlain, kPlainOrPipe };
+
+  InputFile(const std::filesystem::path& path, Kind kind) : name_(path.string()) {
+    // Without waiting for the other end of a pipe.
+    descriptor_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor_ < 0) throw bad_request(name_, fmt::format("cannot be read ({})", message_of(errno)));
+    try {
+      check_kind(kind);
+    } catch (...) {
+      ::close(descriptor_);
+      throw;
+    }
+  }
+  ~InputFile() { ::close(descriptor_); }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  std::string read(size_t most) {
+    if (size_ > most) throw too_long(most);
+    std::string content;
+    content.reserve(size_);
+    for (std::array<char, kChunk> chunk;;) {
+      const size_t got = read_some(chunk);
+      if (got == 0) break;
+      if (got > most - content.size()) throw too_long(most);
+      content.append(chunk.data(), got);
+    }
+    if (pipe_ && content.empty()) throw bad_request(name_, "is a pipe that nobody writes to");
+    return content;
+  }
+
+ private:
+  static constexpr size_t kChunk = size_t{1} << 16;
+  static constexpr int kPatience = 10'000;  // milliseconds
+
+  static std::string message_of(int code) { return std::generic_category().message(code); }
+
+  void check_kind(Kind kind) {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) throw failure(name_, message_of(errno));
+    if (S_ISDIR(status.st_mode)) throw bad_request(name_, "is a folder, not a file");
+    pipe_ = S_ISFIFO(status.st_mode);
+    if (!S_ISREG(status.st_mode) && !(pipe_ && kind == Kind::kPlainOrPipe))
+      throw bad_request(name_, "is not a plain file");
+    if (!pipe_) size_ = static_cast<size_t>(status.st_size);
+  }
+
+  Error too_long(size_t most) const {
+    return bad_request(name_, fmt::format("is longer than {} bytes", most));
+  }
+
+  // 0 at the end.
+  size_t read_some(std::span<char> room) {
+    for (;;) {
+      const ssize_t got = ::read(descriptor_, room.data(), room.size());
+      if (got >= 0) return static_cast<size_t>(got);
+      if (errno == EAGAIN) {
+        wait();
+      } else if (errno != EINTR) {
+        throw failure(name_, fmt::format("reading it failed ({})", message_of(errno)));
+      }
+    }
+  }
+
+  void wait() {
+    pollfd poll{.fd = descriptor_, .events = POLLIN, .revents = 0};
+    if (::poll(&poll, 1, kPatience) == 0)
+      throw failure(name_, fmt::format("is a pipe to which nothing came for {} s", kPatience / 1000));
+  }
+
+  std::string name_;
+  int descriptor_ = -1;
+  bool pipe_ = false;
+  size_t size_ = 0;
+};
+
 }  // namespace
 
 Error cannot_write(const std::filesystem::path& path, int code) {
@@ -99,14 +178,12 @@ void remove_half_written(const std::filesystem::path& folder, std::span<const st
   }
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) throw bad_request(path.string(), "is a folder, not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw bad_request(path.string(), fmt::format("cannot be read ({})", std::strerror(errno)));
-  std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad()) throw failure(path.string(), "reading it failed");
-  return content;
+std::string read_file(const std::filesystem::path& path, size_t most) {
+  return InputFile(path, InputFile::Kind::kPlain).read(most);
+}
+
+std::string read_file_or_pipe(const std::filesystem::path& path, size_t most) {
+  return InputFile(path, InputFile::Kind::kPlainOrPipe).read(most);
 }
 
 void make_folder(const std::filesystem::path& path) {

@@ -24,8 +24,16 @@ void write_file(const std::filesystem::path& path, std::string_view text);
 bool is_half_written(std::string_view name, std::span<const std::string_view> files);
 void remove_half_written(const std::filesystem::path& folder, std::span<const std::string_view> files);
 
-// The whole content of a file; throws Error.
-std::string read_file(const std::filesystem::path& path);
+inline constexpr size_t kMostFileBytes = size_t{1} << 34;
+inline constexpr size_t kMostTextBytes = size_t{1} << 20;  // of a file that people write by hand
+
+// The whole content of a plain file (links are followed) of at most so many bytes; throws Error. Nothing else
+// is read: a device may have no end and a pipe no writer.
+std::string read_file(const std::filesystem::path& path, size_t most = kMostFileBytes);
+
+// The same for a file that is named on the command line: a pipe is read too, as in `subfleet train <(...)`,
+// for as long as something comes.
+std::string read_file_or_pipe(const std::filesystem::path& path, size_t most);
 
 // Makes the folder and its parents where needed; throws Error.
 void make_folder(const std::filesystem::path& path);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "subfleet/error.h"
 #include "temporary_folder.h"
@@ -67,6 +70,52 @@ TEST(File, ReadingWhatIsNotThereIsABadRequest) {
   const TemporaryFolder folder;
   EXPECT_THROW(read_file(folder / "nothing"), Error);
   EXPECT_THROW(read_file(folder.path()), Error);
+}
+
+std::string complaint_of_reading(const std::filesystem::path& path, bool pipe_too = false) {
+  try {
+    pipe_too ? read_file_or_pipe(path, 100) : read_file(path, 100);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(File, OnlyPlainFilesAreRead) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", folder / "zero");
+  for (const char* name : {"pipe", "zero"}) {
+    EXPECT_NE(complaint_of_reading(folder / name).find("is not a plain file"), std::string::npos) << name;
+  }
+  EXPECT_NE(complaint_of_reading(folder / "zero", true).find("is not a plain file"), std::string::npos);
+  EXPECT_NE(complaint_of_reading(folder / "pipe", true).find("nobody writes to"), std::string::npos);
+}
+
+TEST(File, APipeIsReadWhereItMayBeOne) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const std::string path = "/dev/fd/" + std::to_string(ends[0]);
+  std::thread writer([&] {
+    for (const std::string_view part : {"one", "two"}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ(::write(ends[1], part.data(), part.size()), 3);
+    }
+    ::close(ends[1]);
+  });
+  EXPECT_EQ(read_file_or_pipe(path, 100), "onetwo");
+  writer.join();
+  ::close(ends[0]);
+}
+
+TEST(File, NoMoreIsReadThanMayBe) {
+  const TemporaryFolder folder;
+  write_file(folder / "hundred", std::string(100, 'x'));
+  EXPECT_EQ(complaint_of_reading(folder / "hundred"), "none");
+  write_file(folder / "more", std::string(101, 'x'));
+  EXPECT_NE(complaint_of_reading(folder / "more").find("is longer than 100 bytes"), std::string::npos);
+  EXPECT_NE(complaint_of_reading("/proc/self/maps").find("is longer than 100 bytes"), std::string::npos)
+      << "whatever it says its size is";
 }
 
 }  // namespace

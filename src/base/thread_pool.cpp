@@ -69,6 +69,7 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(size_t threads) : state_(std::make_unique<State>()) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   try {
+    state_->threads.reserve(threads);
     for (size_t worker = 1; worker < threads; ++worker) {
       state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
     }
@@ -76,6 +77,9 @@ ThreadPool::ThreadPool(size_t threads) : state_(std::make_unique<State>()) {
     const size_t started = state_->threads.size() + 1;
     state_->stop();
     throw failure("threads", fmt::format("{} were asked for, but only {} can be started", threads, started));
+  } catch (...) {  // out of memory
+    state_->stop();
+    throw;
   }
 }
 

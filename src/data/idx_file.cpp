@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
-#include <span>
+#include <fstream>
 #include <string>
 
+#include "data/unpacked_stream.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -19,41 +18,12 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 constexpr uint32_t kLargestSide = 4096;  // of every dimension but the first
 constexpr size_t kChunk = size_t{1} << 16;
 
-// zlib reads plain files as they are.
-class GzFile {
- public:
-  explicit GzFile(const std::filesystem::path& path) : path_(path.string()) {
-    std::error_code code;
-    if (!std::filesystem::is_regular_file(path, code))
-      throw bad_request(path_, "is not a file that can be read");
-    errno = 0;
-    file_.reset(gzopen(path_.c_str(), "rb"));
-    if (!file_) throw bad_request(path_, fmt::format("cannot be read ({})", std::strerror(errno)));
-  }
-
-  // As many bytes as there are, at most the room given.
-  size_t read(std::span<uint8_t> room) {
-    const int got = gzread(file_.get(), room.data(), static_cast<unsigned>(room.size()));
-    int code = Z_OK;
-    const char* why = gzerror(file_.get(), &code);
-    if (code == Z_BUF_ERROR) throw bad_request(path_, "is truncated: the gzip stream ends too early");
-    if (got < 0 || code != Z_OK) throw bad_request(path_, fmt::format("cannot be unpacked ({})", why));
-    return static_cast<size_t>(got);
-  }
-
- private:
-  struct Close {
-    void operator()(gzFile file) const { gzclose_r(file); }
-  };
-  std::string path_;
-  std::unique_ptr<gzFile_s, Close> file_;
-};
-
 uint32_t big_endian(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | uint32_t{bytes[3]};
 }
 
-std::vector<uint32_t> read_header(GzFile& file, const std::string& name, IdxType type, size_t dimensions) {
+std::vector<uint32_t> read_header(UnpackedStream& file, const std::string& name, IdxType type,
+                                  size_t dimensions) {
   std::vector<uint8_t> header(4 + 4 * dimensions);
   const size_t got = file.read(header);
   const uint32_t expected = uint32_t{static_cast<uint8_t>(type)} << 8 | static_cast<uint32_t>(dimensions);
@@ -88,30 +58,47 @@ uint64_t content_size(const std::string& name, const std::vector<uint32_t>& size
   return total;
 }
 
+Error truncated(const std::string& name, const std::string& found, const std::vector<uint32_t>& sizes,
+                uint64_t expected) {
+  return bad_request(name, fmt::format("is truncated: {}, where its header says {} = {}", found,
+                                       fmt::join(sizes, " x "), expected));
+}
+
 }  // namespace
 
-IdxArray read_idx(const std::filesystem::path& path, IdxType type, size_t dimensions) {
-  const std::string name = path.string();
-  GzFile file(path);
+IdxArray read_idx(std::istream& in, uint64_t size, const std::string& name, IdxType type, size_t dimensions) {
+  UnpackedStream file(in, name);
   IdxArray array;
   array.sizes = read_header(file, name, type, dimensions);
   const uint64_t expected = content_size(name, array.sizes, type == IdxType::kInt ? 4 : 1);
+  if (expected / (file.packed() ? UnpackedStream::kMostPacked : 1) > size) {
+    throw truncated(name, fmt::format("a file of {} bytes", size), array.sizes, expected);
+  }
   std::vector<uint8_t> chunk(kChunk);
-  for (;;) {
-    const size_t got = file.read(chunk);
-    if (got == 0) break;
-    array.bytes.insert(array.bytes.end(), chunk.begin(), chunk.begin() + static_cast<ptrdiff_t>(got));
-    if (array.bytes.size() > expected) {
+  while (const size_t got = file.read(chunk)) {
+    if (got > expected - array.bytes.size()) {
       throw bad_request(name, fmt::format("has bytes after its end: its header says {} = {} bytes of values",
                                           fmt::join(array.sizes, " x "), expected));
     }
+    array.bytes.insert(array.bytes.end(), chunk.begin(), chunk.begin() + static_cast<ptrdiff_t>(got));
   }
   if (array.bytes.size() < expected) {
-    throw bad_request(name, fmt::format("is truncated: {} bytes of values, where its header says {} = {}",
-                                        array.bytes.size(), fmt::join(array.sizes, " x "), expected));
+    throw truncated(name, fmt::format("{} bytes of values", array.bytes.size()), array.sizes, expected);
   }
   array.bytes.shrink_to_fit();
   return array;
+}
+
+IdxArray read_idx(const std::filesystem::path& path, IdxType type, size_t dimensions) {
+  const std::string name = path.string();
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code))
+    throw bad_request(name, "is not a file that can be read");
+  const uint64_t size = std::filesystem::file_size(path, code);
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (code || !in) throw bad_request(name, fmt::format("cannot be read ({})", std::strerror(errno)));
+  return read_idx(in, size, name, type, dimensions);
 }
 
 }  // namespace subfleet

@@ -171,7 +171,26 @@ TEST_F(IdxFiles, AbsurdSizesAreRefusedWithoutAllocating) {
   images_ =
       big_endian(0x803) + big_endian(250) + big_endian(4096) + big_endian(4096);  // 4 GB, allowed but absent
   write_all();
-  EXPECT_SAYS(complaint(), "truncated: 0 bytes");
+  EXPECT_SAYS(complaint(), "truncated: a file of 16 bytes");
+}
+
+TEST_F(IdxFiles, ASmallFileThatClaimsGigabytesIsRefusedByItsHeader) {
+  const std::string header = big_endian(0x803) + big_endian(1'000'000) + big_endian(64) + big_endian(64);
+  images_ = header + std::string(100, '\0');
+  write_all();
+  EXPECT_SAYS(complaint(), "a file of 116 bytes, where its header says 1000000 x 64 x 64");
+  fs::remove(folder_ / "x-images-idx3-ubyte");
+  write_quickly(folder_ / "x-images-idx3-ubyte.gz", gzipped(header + std::string(3'000'000, '\0')));
+  EXPECT_SAYS(complaint(), "is truncated: a file of");
+}
+
+TEST_F(IdxFiles, AGzipOfSeveralMembersIsOneFile) {
+  fs::remove(folder_ / "x-images-idx3-ubyte");
+  const fs::path packed = folder_ / "x-images-idx3-ubyte.gz";
+  write_quickly(packed, gzipped(images_.substr(0, 20)) + gzipped(images_.substr(20)));
+  EXPECT_TRUE(opens());
+  write_quickly(packed, gzipped(images_) + "more");
+  EXPECT_SAYS(complaint(), "cannot be unpacked");
 }
 
 TEST_F(IdxFiles, NoImagesAndNegativeWritersAreRefused) {

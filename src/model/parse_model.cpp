@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <array>
 #include <filesystem>
@@ -9,20 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/toml_text.h"
 #include "model/initial_names.h"
 #include "model/layers.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
-
-toml::table parse_toml(std::string_view text, std::string_view source) {
-  try {
-    return toml::parse(text, source);
-  } catch (const toml::parse_error& error) {
-    throw bad_request(source, fmt::format("line {}: {}", error.source().begin.line, error.description()));
-  }
-}
 
 // What is wrong with a key, in front of why: "layer 3 (conv2): units".
 std::string at_key(std::string_view where, std::string_view key) {

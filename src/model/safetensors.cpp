@@ -7,10 +7,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
+#include "model/safetensors_header.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -23,29 +24,12 @@ static_assert(std::endian::native == std::endian::little, "safetensors are littl
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kHeaderAlignment = 8;
 
-size_t element_count(const std::vector<size_t>& shape) {
-  size_t count = 1;
-  for (const size_t extent : shape) {
-    if (extent != 0 && count > std::numeric_limits<size_t>::max() / sizeof(float) / extent) {
-      throw std::out_of_range("a shape is too large");
-    }
-    count *= extent;
-  }
-  return count;
-}
+constexpr size_t kMostHeader = 100'000'000;
 
-TensorFile::Tensor parse_tensor(const Json& entry, std::string_view data) {
-  if (entry.at("dtype") != "F32") throw std::invalid_argument("only dtype F32 is supported");
-  TensorFile::Tensor tensor{.shape = entry.at("shape").get<std::vector<size_t>>(), .values = {}};
-  const auto offsets = entry.at("data_offsets").get<std::vector<size_t>>();
-  const size_t bytes = element_count(tensor.shape) * sizeof(float);
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data.size() ||
-      offsets[1] - offsets[0] != bytes) {
-    throw std::out_of_range("offsets do not fit the shape or the file");
-  }
-  tensor.values.resize(bytes / sizeof(float));
-  if (bytes > 0) std::memcpy(tensor.values.data(), data.data() + offsets[0], bytes);
-  return tensor;
+std::vector<float> floats(std::string_view bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
 }
 
 }  // namespace
@@ -70,35 +54,28 @@ void save_safetensors(const std::filesystem::path& path, std::span<const TensorV
   write_file(path, parts);
 }
 
-TensorFile load_safetensors(const std::filesystem::path& path) {
-  const std::string content = read_file(path);
-  const auto malformed = [&](std::string_view why) {
-    return bad_request(path.string(), fmt::format("not a readable safetensors file: {}", why));
-  };
-  if (content.size() < kLengthBytes) throw malformed("shorter than its header");
+TensorFile parse_safetensors(std::string_view content, const std::string& file_name) {
+  if (content.size() < kLengthBytes) throw not_safetensors(file_name, "shorter than its header");
   uint64_t length = 0;
   std::memcpy(&length, content.data(), kLengthBytes);
-  if (length > content.size() - kLengthBytes) throw malformed("truncated, or the header's length is wrong");
-  const std::string_view data = std::string_view(content).substr(kLengthBytes + length);
+  content.remove_prefix(kLengthBytes);
+  if (length > std::min(content.size(), kMostHeader)) {
+    throw not_safetensors(file_name, "truncated, or the header's length is wrong");
+  }
+  const std::string_view data = content.substr(length);
+  SafetensorsHeader header = parse_safetensors_header(content.substr(0, length), data.size(), file_name);
 
-  TensorFile file;
-  std::string current = "header";
-  try {
-    const Json header = Json::parse(content.begin() + kLengthBytes, content.begin() + kLengthBytes + length);
-    for (const auto& [name, entry] : header.items()) {
-      current = name;
-      if (name == "__metadata__") {
-        file.metadata = entry.get<std::map<std::string, std::string>>();
-      } else {
-        file.tensors.emplace(name, parse_tensor(entry, data));
-      }
-    }
-  } catch (const Json::exception&) {
-    throw malformed(fmt::format("'{}' is not what the format asks for", current));
-  } catch (const std::logic_error& error) {
-    throw malformed(fmt::format("tensor '{}': {}", current, error.what()));
+  TensorFile file{.metadata = std::move(header.metadata), .tensors = {}};
+  for (SafetensorsHeader::Entry& entry : header.entries) {
+    TensorFile::Tensor tensor{.dtype = std::move(entry.dtype), .shape = std::move(entry.shape), .values = {}};
+    if (tensor.dtype == "F32") tensor.values = floats(data.substr(entry.begin, entry.end - entry.begin));
+    file.tensors.emplace(std::move(entry.name), std::move(tensor));
   }
   return file;
+}
+
+TensorFile load_safetensors(const std::filesystem::path& path) {
+  return parse_safetensors(read_file(path), path.string());
 }
 
 std::vector<TensorView> named_weights(const ModelSpec& model, std::span<const float> weights) {
@@ -120,6 +97,9 @@ std::vector<float> weights_from(const TensorFile& file, const ModelSpec& model,
     const auto found = file.tensors.find(p.name);
     if (found == file.tensors.end()) {
       throw bad_request(file_name, fmt::format("has no tensor '{}', which {} needs", p.name, model.name));
+    }
+    if (found->second.dtype != "F32") {
+      throw bad_request(file_name, fmt::format("'{}' is {}; only F32 is read", p.name, found->second.dtype));
     }
     if (found->second.shape != p.shape) {
       throw bad_request(

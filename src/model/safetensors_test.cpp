@@ -92,5 +92,83 @@ TEST(Safetensors, EveryTruncationAndEveryBadHeaderIsAnErrorNotACrash) {
   }
 }
 
+std::string tensor_file(const std::string& header, size_t data_bytes) {
+  const uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(data_bytes, '\0');
+}
+
+std::string entry(const std::string& name, const std::string& shape, const std::string& offsets,
+                  const std::string& dtype = "F32") {
+  return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":[)" + shape + R"(],"data_offsets":[)" +
+         offsets + "]}";
+}
+
+std::string complaint_of_header(const std::string& header, size_t data_bytes) {
+  try {
+    parse_safetensors(tensor_file(header, data_bytes), "f");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Safetensors, TensorsLieEndToEndAndFillTheFile) {
+  const std::string a = entry("a", "2", "0,8");
+  EXPECT_EQ(complaint_of_header("{" + entry("b", "1,1", "8,12") + "," + a + "}", 12), "none")
+      << "in any order";
+  EXPECT_EQ(complaint_of_header("{" + a + "," + entry("b", "0,7", "8,8") + "}", 8), "none");
+  const auto refused = [&](const std::string& header, size_t bytes, const std::string& why) {
+    EXPECT_NE(complaint_of_header(header, bytes).find(why), std::string::npos)
+        << header << ": " << complaint_of_header(header, bytes);
+  };
+  refused("{" + a + "," + entry("b", "2", "0,8") + "}", 8, "'b': its bytes 0 to 8 do not follow");
+  refused("{" + a + "," + entry("b", "2", "4,12") + "}", 12, "'b': its bytes 4 to 12 do not follow");
+  refused("{" + a + "," + entry("b", "1", "12,16") + "}", 16, "'b': its bytes 12 to 16 do not follow");
+  refused("{" + a + "}", 9, "1 bytes behind the last tensor");
+  refused("{}", 1, "1 bytes behind the last tensor");
+  refused("{" + a + "}", 4, "leave the file");
+}
+
+TEST(Safetensors, SizesAreWholeNumbersAndNoKeyComesTwice) {
+  for (const std::string& header :
+       {"{" + entry("a", "2.0", "0,8") + "}", "{" + entry("a", "-2", "0,8") + "}",
+        "{" + entry("a", "2e0", "0,8") + "}", "{" + entry("a", "2", "0,8.0") + "}",
+        "{" + entry("a", "2", "0,8,8") + "}", "{" + entry("a", "2", "8") + "}",
+        "{" + entry("a", "2", "0,8") + "," + entry("a", "2", "0,8") + "}",
+        std::string(R"({"a":{"dtype":"F32","shape":[1],"shape":[2],"data_offsets":[0,8]}})"),
+        R"({"__metadata__":{"k":"v","k":"w"},)" + entry("a", "2", "0,8") + "}",
+        std::string(R"({"a":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})"),
+        std::string(R"({"a":{"dtype":"F32","shape":[2]}})"), "[" + std::string(100'000, '[')}) {
+    EXPECT_NE(complaint_of_header(header, 8), "none") << header.substr(0, 100);
+  }
+}
+
+TEST(Safetensors, OnlyTheTensorsThatAreNeededMustBeF32) {
+  const ModelSpec model = find_model("emnist-mlp");
+  const TemporaryFolder folder;
+  const std::vector<float> weights(parameter_count(model), 0.5f);
+  save_safetensors(folder / "m", named_weights(model, weights), {});
+  std::string content = read_file(folder / "m");
+  uint64_t length = 0;
+  std::memcpy(&length, content.data(), 8);
+  std::string header = content.substr(8, length);
+  const size_t bytes = weights.size() * sizeof(float);
+  const auto with_header = [&](const std::string& text, size_t extra) {
+    std::string file = tensor_file(text, 0) + content.substr(8 + length) + std::string(extra, 'x');
+    return parse_safetensors(file, "f");
+  };
+  const std::string steps =
+      entry("steps", "2", std::to_string(bytes) + "," + std::to_string(bytes + 16), "I64");
+  EXPECT_EQ(weights_from(with_header("{" + steps + "," + header.substr(1), 16), model, "f"), weights);
+
+  header.replace(header.find("F32"), 3, "I32");
+  try {
+    weights_from(with_header(header, 0), model, "f");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "f: 'dense1.weight' is I32; only F32 is read");
+  }
+}
+
 }  // namespace
 }  // namespace subfleet

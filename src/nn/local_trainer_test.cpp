@@ -80,7 +80,7 @@ struct OneClient {
       score.correct += step.correct;
     }
     std::vector<double> update(weights.size());
-    for (size_t i = 0; i < update.size(); ++i) update[i] = double{trained[i]} - double{weights[i]};
+    for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - weights[i];
     return update;
   }
 };

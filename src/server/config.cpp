@@ -1,7 +1,6 @@
 #include "subfleet/config.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +13,8 @@
 #include <sstream>
 #include <type_traits>
 
+#include "base/text.h"
+#include "base/toml_text.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 #include "subfleet/round_masks.h"
@@ -41,8 +42,12 @@ struct Key {
 };
 
 std::string quoted(const std::string& text) {
+  // Quoted as it is if that can be read back, otherwise with escapes.
+  const bool as_it_is = std::ranges::none_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; });
+  const toml::value<std::string> value(text);
   std::ostringstream out;
-  out << toml::value<std::string>(text);
+  out << toml::toml_formatter(
+      value, as_it_is ? toml::format_flags::allow_literal_strings : toml::format_flags::none);
   return out.str();
 }
 
@@ -312,10 +317,11 @@ std::vector<Setting> settings(const Config& config) {
 
 void set(Config& config, std::string_view name, std::string_view value) {
   const Key k = find_key(name);
+  if (printable(value) != value) throw bad_request(name, "must be plain text in UTF-8");
   toml::table table;
   try {
-    table = toml::parse(fmt::format("value = {}", value));
-  } catch (const toml::parse_error&) {
+    table = parse_toml(fmt::format("value = {}", value), name);
+  } catch (const Error&) {
     table.insert("value", std::string(value));
   }
   if (k.text && !table.get("value")->is_string()) table.insert_or_assign("value", std::string(value));
@@ -331,10 +337,9 @@ NumericSetting numeric_setting(const Config& config, std::string_view name) {
 
 Config parse_config(std::string_view text, std::string_view source) {
   Config config;
+  const toml::table table = parse_toml(text, source);
   try {
-    read_table(config, toml::parse(text, source), "");
-  } catch (const toml::parse_error& error) {
-    throw bad_request(source, fmt::format("line {}: {}", error.source().begin.line, error.description()));
+    read_table(config, table, "");
   } catch (const Error& error) {
     throw bad_request(source, error.what());
   }

@@ -129,11 +129,11 @@ TEST(Config, EverySettingCanBeSetToWhatItPrints) {
 TEST(Config, MistakesAreOneLineThatNamesWhatWouldBeRight) {
   Config config;
   EXPECT_EQ(complaint([&] { set(config, "round.client", "3"); }).substr(0, 58),
-            "setting: unknown 'round.client'; nearest: round.clients (k");
+            "setting: unknown 'round.client'; nearest: round.clients, r");
   EXPECT_EQ(complaint([&] { set(config, "round.clients", "many"); }),
-            "round.clients: must be a whole number");
+            "round.clients: must be a whole number from 1 to 4000000000");
   EXPECT_EQ(complaint([&] { set(config, "round.clients", "0"); }),
-            "round.clients: 0 is not between 1 and 4000000000");
+            "round.clients: must be a whole number from 1 to 4000000000");
   EXPECT_EQ(complaint([&] { set(config, "code.keep", "1.5"); }), "code.keep: 1.5 is not between 0 and 1");
   EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }),
             "server.lr: nan is not between 0 and 1000000");
@@ -193,11 +193,35 @@ TEST(Config, TextsThatLookLikeNumbersStayTexts) {
 TEST(Config, WholeNumbersAreNeverCutToFit) {
   Config config;
   EXPECT_EQ(complaint([&] { set(config, "data.min_samples", "4294967296"); }),
-            "data.min_samples: 4294967296 is not between 0 and 4294967295");
+            "data.min_samples: must be a whole number from 0 to 4294967295");
   EXPECT_EQ(complaint([&] { set(config, "run.seed", "-1"); }),
-            "run.seed: -1 is not between 0 and 9223372036854775807");
+            "run.seed: must be a whole number from 0 to 18446744073709551615");
   set(config, "run.seed", "9223372036854775807");
   EXPECT_EQ(config.run.seed, 9223372036854775807u);
+}
+
+TEST(Config, WhatIsNotUtf8IsNoSetting) {
+  Config config;
+  EXPECT_THROW(set(config, "data.path", "caf\xE9"), Error);
+  EXPECT_THROW(set(config, "data.path", "a\x1B[31m"), Error);
+  set(config, "data.path", "caf\xC3\xA9");
+  EXPECT_EQ(parse_config(to_toml(config), "again").data.path, "caf\xC3\xA9");
+}
+
+TEST(Config, ATextOfAnyCharactersReadsBackTheSame) {
+  for (const char* text : {"\n'4", "a\tb", "'''", "\"\"\"", "C:\\data", "\n\n"}) {
+    Config config;
+    config.data.path = text;
+    EXPECT_EQ(parse_config(to_toml(config), "again").data.path, text) << to_toml(config);
+  }
+}
+
+TEST(Config, AKeyOfManyPartsIsAMistakeNotACrash) {
+  std::string key = "a";
+  for (int i = 0; i < 40'000; ++i) key += ".a";
+  EXPECT_THROW(parse_config(key + " = 1", "f.toml"), Error);
+  Config config;
+  EXPECT_THROW(set(config, "round.clients", "{" + key + " = 1}"), Error);
 }
 
 }  // namespace

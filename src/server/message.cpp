@@ -65,7 +65,9 @@ struct Reader {
   void operator()(T& value) {
     static_assert(std::is_arithmetic_v<T>);
     if constexpr (std::is_same_v<T, bool>) {
-      value = *take(1) != std::byte{0};
+      const std::byte byte = *take(1);
+      if (byte > std::byte{1}) throw bad_request("message", "has a flag that is neither 0 nor 1");
+      value = byte != std::byte{0};
     } else {
       std::memcpy(&value, take(sizeof value), sizeof value);
     }
@@ -101,6 +103,8 @@ void walk(Reader& field, Layers& layers) {
   field(count);
   for (std::string name; count > 0; --count) {
     field(name);
+    if (!layers.empty() && name <= layers.rbegin()->first)
+      throw bad_request("message", "names layers twice or out of order");
     LayerCode& code = layers[name];
     field(code.family);
     field(code.keep);

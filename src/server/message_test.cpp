@@ -147,5 +147,31 @@ TEST(Message, EveryTruncationIsAnErrorNotACrash) {
   EXPECT_THROW(decode_update(good), Error);
 }
 
+// So that what is decoded encodes to the same bytes.
+TEST(Message, AFlagIsZeroOrOneAndLayersAreInOrder) {
+  UpdateMessage update;
+  std::vector<std::byte> bytes = encode(update);
+  EXPECT_EQ(bytes[bytes.size() - 9], std::byte{0}) << "the flag before the count of values";
+  bytes[bytes.size() - 9] = std::byte{2};
+  EXPECT_THROW(decode_update(bytes), Error);
+
+  JobMessage message = job();
+  message.code.layers = {{"a1", {}}, {"a2", {}}};
+  bytes = encode(message);
+  for (std::byte& byte : bytes) {
+    if (byte == std::byte{'2'} && *(&byte - 1) == std::byte{'a'}) byte = std::byte{'1'};
+  }
+  EXPECT_THROW(decode_job(bytes), Error);
+}
+
+TEST(Message, AJobCannotAskForMoreThanABookHolds) {
+  JobMessage message = job();
+  message.rows = 0xFFFFFFFF;
+  for (const char* family : {"gold", "cwc", "random", "same", "rolling"}) {
+    message.code.family = family;
+    EXPECT_THROW(named_submodel(message), Error) << family;
+  }
+}
+
 }  // namespace
 }  // namespace subfleet

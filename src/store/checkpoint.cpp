@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "subfleet/error.h"
@@ -70,6 +72,10 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
       throw bad_request(
           path.string(),
           fmt::format("lacks the optimizer's '{}'; it was saved by another optimizer", moment.name));
+    }
+    if (!std::ranges::all_of(found->second.values, [](float value) { return std::isfinite(value); })) {
+      throw bad_request(path.string(),
+                        fmt::format("the optimizer's '{}' holds values that are not finite", moment.name));
     }
     moments.push_back(found->second.values);
   }

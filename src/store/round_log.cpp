@@ -54,6 +54,22 @@ OutcomeCounts outcomes_at(const Json& object) {
   return counts;
 }
 
+// A fraction, or NaN.
+double accuracy_of(double value, const char* key) {
+  if (value < 0 || value > 1) throw Malformed{fmt::format("'{}' is {}, not 0 to 1", key, value)};
+  return value;
+}
+
+std::optional<double> accuracy_if_there(const Json& object, const char* key) {
+  const auto value = number_if_there(object, key);
+  return value ? std::optional(accuracy_of(*value, key)) : std::nullopt;
+}
+
+uint64_t add_bytes(uint64_t sum, uint64_t bytes) {
+  if (bytes > kMostBytes - sum) throw Malformed{"the bytes exchanged up to here are more than any run's"};
+  return sum + bytes;
+}
+
 RoundRecord parse_record(std::string_view line) {
   const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw Malformed{"it is not a JSON object"};
@@ -61,10 +77,11 @@ RoundRecord parse_record(std::string_view line) {
           .bytes_down = count_at<uint64_t>(object, "bytes_down"),
           .bytes_up = count_at<uint64_t>(object, "bytes_up"),
           .train_loss = number_at(object, "train_loss"),
-          .train_accuracy_median = number_at(object, "train_accuracy_median"),
+          .train_accuracy_median =
+              accuracy_of(number_at(object, "train_accuracy_median"), "train_accuracy_median"),
           .outcomes = outcomes_at(object),
           .seconds = number_at(object, "seconds"),
-          .test_accuracy = number_if_there(object, "test_accuracy"),
+          .test_accuracy = accuracy_if_there(object, "test_accuracy"),
           .test_loss = number_if_there(object, "test_loss")};
 }
 
@@ -88,6 +105,7 @@ std::string to_json_line(const RoundRecord& record) {
 
 std::vector<RoundRecord> parse_round_log(std::string_view text, std::string_view name) {
   std::vector<RoundRecord> records;
+  uint64_t bytes = 0;  // of all records
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
     const bool whole = end != std::string_view::npos;
@@ -96,7 +114,10 @@ std::vector<RoundRecord> parse_round_log(std::string_view text, std::string_view
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     try {
       const RoundRecord record = parse_record(line);
-      while (!records.empty() && records.back().round >= record.round) records.pop_back();
+      for (; !records.empty() && records.back().round >= record.round; records.pop_back()) {
+        bytes -= records.back().bytes_down + records.back().bytes_up;
+      }
+      bytes = add_bytes(add_bytes(bytes, record.bytes_down), record.bytes_up);
       records.push_back(record);
     } catch (const Malformed& malformed) {
       if (!whole) break;

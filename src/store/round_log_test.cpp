@@ -117,5 +117,28 @@ TEST(RoundLog, AResumedRunReplacesTheRoundsItRepeats) {
   for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(read[i].round, i + 1);
 }
 
+TEST(RoundLog, AnAccuracyIsAFraction) {
+  RoundRecord record = record_of(1);
+  record.test_accuracy = 50;
+  EXPECT_NE(error_of(to_json_line(record)).find("'test_accuracy' is 50, not 0 to 1"), std::string::npos);
+  record.test_accuracy = 1;
+  record.train_accuracy_median = -0.5;
+  EXPECT_NE(error_of(to_json_line(record)).find("'train_accuracy_median' is -0.5"), std::string::npos);
+}
+
+TEST(RoundLog, ByteCountsThatWouldWrapAreRefused) {
+  RoundRecord first = record_of(1), second = record_of(2);
+  first.bytes_down = kMostBytes;
+  first.bytes_up = 0;
+  second.bytes_down = 0;
+  second.bytes_up = 1;
+  EXPECT_EQ(parse_round_log(to_json_line(first), "log").size(), 1U);
+  EXPECT_EQ(error_of(to_json_line(first) + to_json_line(second)).substr(0, 6), "log:2:");
+  second.round = 1;  // replaces the first
+  EXPECT_EQ(parse_round_log(to_json_line(first) + to_json_line(second), "log").size(), 1U);
+  first.bytes_down = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(error_of(to_json_line(first)).substr(0, 6), "log:1:");
+}
+
 }  // namespace
 }  // namespace subfleet

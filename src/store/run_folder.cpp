@@ -1,7 +1,6 @@
 #include "store/run_folder.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/toml_text.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -42,29 +42,16 @@ void collect_settings(const toml::table& table, const std::string& prefix,
 }
 
 void read_settings(RunSummary& run, const fs::path& path) {
-  try {
-    const toml::table table = toml::parse(run.config);
-    const auto text = [&](const char* key) { return one_line(table.at_path(key).value_or(std::string())); };
-    collect_settings(table, "", run.settings);
-    run.model = text("model.name");
-    run.family = text("code.family");
-    run.optimizer = text("server.optimizer");
-    if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // none keeps all
-    run.server_lr = table.at_path("server.lr").value<double>();
-    run.clients = table.at_path("round.clients").value<int64_t>();
-    run.seed = table.at_path("run.seed").value<int64_t>();
-  } catch (const toml::parse_error& error) {
-    throw bad_request(fmt::format("{}:{}", path.string(), error.source().begin.line), error.description());
-  }
-}
-
-uint64_t read_search_bytes(const fs::path& path) {
-  const auto json = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  const nlohmann::json::json_pointer bytes("/cost/bytes");
-  if (!json.is_object() || !json.contains(bytes) || !json[bytes].is_number_unsigned()) {
-    throw bad_request(path.string(), "does not say what the search cost; 'subfleet tune --resume' writes it");
-  }
-  return json[bytes].get<uint64_t>();
+  const toml::table table = parse_toml(run.config, path.string());
+  const auto text = [&](const char* key) { return one_line(table.at_path(key).value_or(std::string())); };
+  collect_settings(table, "", run.settings);
+  run.model = text("model.name");
+  run.family = text("code.family");
+  run.optimizer = text("server.optimizer");
+  if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // none keeps all
+  run.server_lr = table.at_path("server.lr").value<double>();
+  run.clients = table.at_path("round.clients").value<int64_t>();
+  run.seed = table.at_path("run.seed").value<int64_t>();
 }
 
 // The folder with no "." or trailing slash, and links followed, so that two spellings of it are equal.
@@ -95,6 +82,17 @@ bool evaluated(const RoundRecord& record) {
 
 }  // namespace
 
+uint64_t parse_search_bytes(std::string_view text, std::string_view name) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json::json_pointer bytes("/cost/bytes");
+  if (!json.is_object() || !json.contains(bytes) || !json[bytes].is_number_unsigned()) {
+    throw bad_request(name, "does not say what the search cost; 'subfleet tune --resume' writes it");
+  }
+  const auto count = json[bytes].get<uint64_t>();
+  if (count > kMostBytes) throw bad_request(name, "a search that exchanged more bytes than any does");
+  return count;
+}
+
 RunSummary load_run(const fs::path& folder) {
   const fs::path path = true_path(folder);
   const fs::path log = path / "rounds.jsonl", config = path / "config.toml";
@@ -111,11 +109,11 @@ RunSummary load_run(const fs::path& folder) {
   run.name = path_end(path, 1);
   if (has_log) run.rounds = read_round_log(log);
   if (has_config) {
-    run.config = read_file(config);
+    run.config = read_file(config, kMostTextBytes);
     read_settings(run, config);
   }
   if (const fs::path search = path / "tune.json"; fs::exists(search))
-    run.search_bytes = read_search_bytes(search);
+    run.search_bytes = parse_search_bytes(read_file(search), search.string());
   return run;
 }
 

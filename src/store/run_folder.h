@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/round_log.h"
@@ -32,6 +33,9 @@ struct RunSummary {
 // DIR/tune.json if a search led to the run. The name is the folder's, on one line. Throws Error if it is no
 // run folder, if it is a search's whose best candidate was not trained on, or if a file in it cannot be read.
 RunSummary load_run(const std::filesystem::path& folder);
+
+// What a search exchanged, out of the text of a tune.json; `name` is for the errors.
+uint64_t parse_search_bytes(std::string_view text, std::string_view name);
 
 // Several runs. Folders of the same name are told apart by as much of their path as that takes; the same
 // folder twice is an Error.

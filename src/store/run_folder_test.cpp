@@ -184,5 +184,23 @@ TEST(RunFolder, EqualNamesAreToldApartAndTheSameFolderTwiceIsAnError) {
   EXPECT_THROW(load_runs(std::array{paths[0], folder / "b/../a/gold/"}), Error);
 }
 
+TEST(RunFolder, ASettingsFileThatWouldHurtIsAnError) {
+  const TemporaryFolder folder;
+  std::string key = "a";
+  for (int i = 0; i < 40'000; ++i) key += ".a";
+  EXPECT_THROW(load_run(make_run(folder / "deep", key + " = 1")), Error);
+  make_folder(folder / "endless");
+  fs::create_symlink("/dev/zero", folder / "endless" / "config.toml");
+  EXPECT_THROW(load_run(folder / "endless"), Error);
+}
+
+TEST(RunFolder, ASearchHasACostThatCanBeAdded) {
+  EXPECT_EQ(parse_search_bytes(R"({"cost":{"bytes":12}})", "tune.json"), 12U);
+  for (const char* text : {"", "{}", R"({"cost":3})", R"({"cost":{"bytes":-1}})", R"({"cost":{"bytes":1.5}})",
+                           R"({"cost":{"bytes":18446744073709551615}})"}) {
+    EXPECT_THROW(parse_search_bytes(text, "tune.json"), Error) << text;
+  }
+}
+
 }  // namespace
 }  // namespace subfleet

@@ -1,10 +1,12 @@
 #include "nn/cpu/network.h"
 
 #include <omp.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "nn/cpu/layer.h"
 #include "subfleet/error.h"
@@ -24,6 +26,20 @@ class OneThread {
  private:
   int before_;
 };
+
+[[noreturn]] void rethrow(const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+  throw failure("oneDNN", error.what());
+}
+
+// oneDNN crashes where there is no memory for the code that it makes, when a primitive is made and in the
+// first matrix products: better to see before that there is.
+void require_memory_for_code() {
+  constexpr size_t kCode = size_t{64} << 20;
+  void* const room = ::mmap(nullptr, kCode, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(room, kCode);
+}
 
 // The largest of a window is as large after ReLU as before, so ReLU may as well work on what pooling leaves.
 std::vector<LayerSite> pooled_first(std::vector<LayerSite> sites) {
@@ -107,7 +123,7 @@ class CpuNetwork final : public Network {
       plan.backward(stream_, weights, client_lr);
       return score;
     } catch (const dnnl::error& error) {
-      throw failure("oneDNN", error.what());
+      rethrow(error);
     }
   }
 
@@ -118,7 +134,7 @@ class CpuNetwork final : public Network {
       Plan& plan = prepare(inputs.size() / sites_.front().input.size(), false);
       std::ranges::copy(plan.forward(stream_, weights, inputs), logits.begin());
     } catch (const dnnl::error& error) {
-      throw failure("oneDNN", error.what());
+      rethrow(error);
     }
   }
 
@@ -129,8 +145,10 @@ class CpuNetwork final : public Network {
 
   // The plan of that kind and size, with its tensors in the buffer. Making one is slow, so they are kept.
   Plan& prepare(size_t batch, bool training) {
+    const size_t plans = plans_.size();
     Plan& plan = find_or_make(batch, training);
     buffer_.resize(std::max(buffer_.size(), plan.bytes() / sizeof(Line)));
+    if (plans_.size() > plans) require_memory_for_code();
     plan.bind(buffer_.data()->bytes);
     return plan;
   }
@@ -141,6 +159,7 @@ class CpuNetwork final : public Network {
     if (found != plans_.end()) return found->second;
     static std::mutex making;
     const std::lock_guard lock(making);
+    require_memory_for_code();
     return plans_.try_emplace({batch, training}, engine_, sites_, batch, training).first->second;
   }
 

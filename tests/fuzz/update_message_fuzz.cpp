@@ -1,0 +1,28 @@
+#include "fuzz.h"
+#include "server/message.h"
+
+namespace subfleet::fuzz {
+namespace {
+
+std::string bytes_of(const UpdateMessage& message) {
+  const std::vector<std::byte> bytes = encode(message);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  UpdateMessage message{
+      .round = 3, .row = 2, .report = {.examples = 9, .loss = 2.5, .accuracy = 0.5}, .update = {}};
+  std::vector<std::string> seeds{bytes_of(message)};
+  message.update = {0.5f, -1.0f};
+  seeds.push_back(bytes_of(message));
+  return seeds;
+}
+
+void try_input(std::string_view input) {
+  const UpdateMessage message = decode_update(std::as_bytes(std::span(input)));
+  expect(bytes_of(message) == input, "what is decoded encodes to the same bytes");
+}
+
+}  // namespace subfleet::fuzz

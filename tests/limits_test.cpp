@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "program.h"
+#include "temporary_folder.h"
+
+// What the program does with files that would hurt it and with less memory than it needs.
+namespace subfleet {
+namespace {
+
+std::vector<std::string> small_run(const std::filesystem::path& folder, const std::string& model) {
+  std::vector<std::string> arguments{"train", "--quiet", "--out", folder.string()};
+  for (const char* setting : {"run.rounds=1", "round.clients=2", "data.writers=10", "run.eval_samples=50"})
+    arguments = with(arguments, {"--set", setting});
+  return with(arguments, {"--set", "model.name=" + model});
+}
+
+TEST(Limits, SettingsThatHaveNoEndAreRefused) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_one_line_error(run_program({"plan", "/dev/zero"}), 2, "is not a plain file");
+  expect_one_line_error(run_program({"plan", (folder / "pipe").string()}), 2, "nobody writes to");
+
+  make_folder(folder / "run");
+  std::filesystem::create_symlink("/dev/zero", folder / "run" / "config.toml");
+  expect_one_line_error(run_program({"report", (folder / "run").string()}), 2, "is not a plain file");
+  expect_one_line_error(run_program({"train", "--resume", (folder / "run").string()}), 2,
+                        "is not a plain file");
+}
+
+TEST(Limits, AKeyOfManyPartsIsOneLine) {
+  const TemporaryFolder folder;
+  std::string key = "a";
+  for (int i = 0; i < 40'000; ++i) key += ".a";
+  make_folder(folder / "run");
+  write_file(folder / "run" / "config.toml", key + " = 1\n");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"plan", (folder / "run" / "config.toml").string()},
+        {"report", (folder / "run").string()},
+        {"train", "--resume", (folder / "run").string()}}) {
+    expect_one_line_error(run_program(arguments), 2, "line 1: a key of more than 16 parts");
+  }
+  EXPECT_EQ(run_program({"plan", "--set", "round.clients={" + key + "=1}"}).status, 2);
+}
+
+TEST(Limits, MomentsThatAreNotFiniteAreRefused) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "run", "emnist-mlp")).status, 0);
+  std::string checkpoint = read_file(folder / "run" / "checkpoint.safetensors");
+  const float infinity = std::numeric_limits<float>::infinity();
+  checkpoint.replace(checkpoint.size() - sizeof infinity, sizeof infinity,
+                     reinterpret_cast<const char*>(&infinity), sizeof infinity);
+  write_file(folder / "run" / "checkpoint.safetensors", checkpoint);
+  expect_one_line_error(run_program({"train", "--resume", (folder / "run").string()}), 2, "are not finite");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The limits stop the program at many places: while it starts threads, holds the model, makes oneDNN's code.
+TEST(Limits, OutOfMemoryIsOneLine) {
+  const TemporaryFolder folder;
+  size_t failures = 0;
+  for (const char* threads : {"1", "4"}) {
+    for (size_t megabytes = 100; megabytes <= 420; megabytes += 40) {
+      std::filesystem::remove_all(folder / "run");
+      const Outcome outcome =
+          run_program(with(small_run(folder / "run", "emnist-cnn"), {"--threads", threads}),
+                      {.most_memory = megabytes * 1'000'000});
+      if (outcome.status == 0) continue;
+      ++failures;
+      EXPECT_EQ(outcome.status, 1) << megabytes << " MB, " << threads << " threads: " << outcome.err;
+      EXPECT_TRUE(outcome.err == "subfleet: out of memory\n" ||
+                  outcome.err.starts_with("subfleet: threads: "))
+          << outcome.err;
+    }
+  }
+  EXPECT_GT(failures, 10U);
+}
+#endif
+
+}  // namespace
+}  // namespace subfleet
