@@ -1,5 +1,6 @@
 #include "base/toml_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,9 +43,9 @@ TEST(TomlText, DepthIsRefusedWithItsLineBeforeItIsParsed) {
 
 TEST(TomlText, DotsAndBracketsInTextsAndCommentsAreNotDepth) {
   const std::string many = repeated(".[{", 1000);
-  for (const std::string& text : {"x = \"" + many + "\\\"" + many + "\"", "x = '" + many + "'", "# " + many,
-                                  "x = \"\"\"\n" + many + "\"\" \"\"\"\"\" #" + many,
-                                  "x = '''\n" + many + "'' " + many + "''''", "\"" + many + "\" = 1"}) {
+  for (const char* around : {R"(x = "{0}\"{0}")", "x = '{0}'", "# {0}", "x = \"\"\"\n{0}\"\" \"\"\"\"\" #{0}",
+                             "x = '''\n{0}'' {0}''''", R"("{0}" = 1)"}) {
+    const std::string text = fmt::format(fmt::runtime(around), many);
     EXPECT_EQ(complaint(text), "none") << text.substr(0, 20);
   }
   EXPECT_EQ(complaint(repeated("[[a.b]]\nx.y = [1.5, {z = 2.5}]\n", 1000)), "none");

@@ -2,6 +2,8 @@
 #include <cstring>
 #include <memory>
 
+#include "../temporary_folder.h"
+#include "../tiny_federation.h"
 #include "base/file.h"
 #include "files.h"
 #include "fuzz.h"
@@ -10,8 +12,6 @@
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
 #include "subfleet/thread_pool.h"
-#include "temporary_folder.h"
-#include "tiny_federation.h"
 
 // The input is the beginning of a checkpoint, up to a few of its values. The rest is zeros, so that what is
 // changed is mostly the header.

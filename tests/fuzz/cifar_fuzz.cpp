@@ -2,9 +2,9 @@
 #include <memory>
 #include <utility>
 
+#include "../temporary_folder.h"
 #include "files.h"
 #include "fuzz.h"
-#include "temporary_folder.h"
 
 // The input is the first file of CIFAR-10 and of CIFAR-100; the other files hold one image.
 namespace subfleet::fuzz {

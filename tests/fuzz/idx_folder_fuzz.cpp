@@ -1,6 +1,6 @@
+#include "../temporary_folder.h"
 #include "files.h"
 #include "fuzz.h"
-#include "temporary_folder.h"
 
 // A folder of writers, labels and images. The input is the three files, the first two behind their length in
 // one byte.

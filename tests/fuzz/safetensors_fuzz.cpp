@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../temporary_folder.h"
 #include "base/file.h"
 #include "fuzz.h"
 #include "subfleet/safetensors.h"
-#include "temporary_folder.h"
 
 namespace subfleet::fuzz {
 namespace {

@@ -1,6 +1,6 @@
+#include "../temporary_folder.h"
 #include "files.h"
 #include "fuzz.h"
-#include "temporary_folder.h"
 
 // The input is the text of one of two clients; its first byte says how far apart the windows are.
 namespace subfleet::fuzz {
