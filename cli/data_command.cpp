@@ -18,7 +18,7 @@
 namespace subfleet::cli {
 namespace {
 
-struct Request {
+struct DataRequest {
   DataOptions data;
   ContactSheetOptions sheet;
   std::string out;
@@ -51,7 +51,7 @@ void add_source_options(CLI::App& command, DataOptions& data) {
       ->capture_default_str();
 }
 
-void show(const Request& request) {
+void show(const DataRequest& request) {
   const std::unique_ptr<Federation> data = open_federation(request.data);
   const GreyImage image = contact_sheet(*data, request.sheet);
   write_png(request.out, image);
@@ -96,7 +96,7 @@ void stats(const DataOptions& options) {
 void add_data_command(CLI::App& program) {
   CLI::App* data = program.add_subcommand("data", "Look at the data");
   data->require_subcommand(1);
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<DataRequest>();
 
   CLI::App* show_command =
       data->add_subcommand("show", "Write a contact sheet: a row a client, a column a class");
