@@ -18,7 +18,7 @@
 namespace subfleet::cli {
 namespace {
 
-struct Request {
+struct DataRequest {
   ConfigOptions config;
   ContactSheetOptions sheet;
   std::string out;
@@ -26,7 +26,7 @@ struct Request {
 
 constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
 
-void show(const Request& request) {
+void show(const DataRequest& request) {
   const std::unique_ptr<Federation> data = open_federation(request.config.unchecked().data);
   const GreyImage image = contact_sheet(*data, request.sheet);
   write_png(request.out, image);
@@ -71,7 +71,7 @@ void stats(const DataOptions& options) {
 void add_data_command(CLI::App& program) {
   CLI::App* data = program.add_subcommand("data", "Look at the data");
   data->require_subcommand(1);
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<DataRequest>();
 
   CLI::App* show_command =
       data->add_subcommand("show", "Write a contact sheet: one row per client, one column per class");

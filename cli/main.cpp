@@ -54,8 +54,7 @@ std::string setting_meant(std::span<char* const> words) {
   const std::string_view option = words.front();
   if (!option.starts_with("--")) return {};
   const size_t equals = option.find('=');
-  std::string name(option.substr(2, equals == std::string::npos ? equals : equals - 2)),
-              value = "VALUE";
+  std::string name(option.substr(2, equals == std::string::npos ? equals : equals - 2)), value = "VALUE";
   std::replace(name.begin(), name.end(), '-', '_');
   if (equals != std::string::npos) {
     value = option.substr(equals + 1);

@@ -20,7 +20,7 @@
 namespace subfleet::cli {
 namespace {
 
-struct Request {
+struct ReportRequest {
   std::vector<std::filesystem::path> folders;
   std::optional<std::filesystem::path> out, svg;
   std::optional<double> accuracy;
@@ -28,19 +28,19 @@ struct Request {
 };
 
 // A run's own page stands in its folder; one of several runs, where the command is run.
-std::optional<std::filesystem::path> page_path(const Request& request) {
+std::optional<std::filesystem::path> page_path(const ReportRequest& request) {
   if (request.out || request.json) return request.out;
   return request.folders.size() == 1 ? request.folders[0] / "report.html" : "report.html";
 }
 
-void check_outputs(const Request& request, const std::optional<std::filesystem::path>& page) {
+void check_outputs(const ReportRequest& request, const std::optional<std::filesystem::path>& page) {
   if (page) check_output("--out", *page, OutputKind::kPage);
   if (request.svg) check_output("--svg", *request.svg, OutputKind::kChart);
   if (page && request.svg && weakly_canonical(*page) == weakly_canonical(*request.svg))
     throw bad_request("--svg", "names the file that the page goes to; give the chart another name");
 }
 
-void report(const Request& request) {
+void report(const ReportRequest& request) {
   if (request.accuracy && !(*request.accuracy > 0 && *request.accuracy <= 1)) {
     throw bad_request("--accuracy", fmt::format("{:g} is not between 0 and 1", *request.accuracy));
   }
@@ -78,7 +78,7 @@ void report(const Request& request) {
 }  // namespace
 
 void add_report_command(CLI::App& program) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ReportRequest>();
   CLI::App* command = program.add_subcommand(
       "report", "Compare runs: a table and a curve here, and one HTML page that needs nothing else");
   command->add_option("folders", request->folders, "run folders, the one to compare with first")

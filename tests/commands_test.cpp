@@ -24,8 +24,8 @@ TEST(Commands, SettingsAreShownAsTheyAreHere) {
   const TemporaryFolder folder;
   write_file(folder / "c.toml", "[round]\nclients = 17\n");
   const Outcome outcome = run_program({"train", (folder / "c.toml").string(), "--settings", "--set",
-                                       "run.seed=18446744073709551615", "--set", "code.layers.conv2.keep=0.75",
-                                       "--set", "code.family=random"});
+                                       "run.seed=18446744073709551615", "--set",
+                                       "code.layers.conv2.keep=0.75", "--set", "code.family=random"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   for (const std::string line : {"round.clients", "code.layers.conv2.keep", "code.layers.LAYER.family"})
     EXPECT_NE(outcome.out.find("\n" + line + " "), std::string::npos) << line << "\n" << outcome.out;

@@ -22,7 +22,9 @@ TEST(Hash, EveryByteAndEveryLengthCounts) {
   EXPECT_NE(Hash().add("ab").add("c").value(), Hash().add("a").add("bc").value());
 }
 
-TEST(Hash, IsTheSameOnEveryMachine) { EXPECT_EQ(Hash().add("subfleet").add(7).value(), 12509748397382350038U); }
+TEST(Hash, IsTheSameOnEveryMachine) {
+  EXPECT_EQ(Hash().add("subfleet").add(7).value(), 12509748397382350038U);
+}
 
 }  // namespace
 }  // namespace subfleet

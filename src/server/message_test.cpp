@@ -149,13 +149,16 @@ TEST(Message, EveryTruncationIsAnErrorNotACrash) {
 
 // So that what is decoded encodes to the same bytes.
 TEST(Message, AFlagIsZeroOrOneAndLayersAreInOrder) {
-  UpdateMessage update;
-  std::vector<std::byte> bytes = encode(update);
-  EXPECT_EQ(bytes[bytes.size() - 9], std::byte{0}) << "the flag before the count of values";
-  bytes[bytes.size() - 9] = std::byte{2};
-  EXPECT_THROW(decode_update(bytes), Error);
-
   JobMessage message = job();
+  message.local.shuffle = true;
+  message.down = message.up = "";
+  message.weights.clear();
+  std::vector<std::byte> bytes = encode(message);
+  const size_t flag = bytes.size() - 17;  // before two empty names and an empty list
+  EXPECT_EQ(bytes[flag], std::byte{1});
+  bytes[flag] = std::byte{2};
+  EXPECT_THROW(decode_job(bytes), Error);
+
   message.code.layers = {{"a1", {}}, {"a2", {}}};
   bytes = encode(message);
   for (std::byte& byte : bytes) {

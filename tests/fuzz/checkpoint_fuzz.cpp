@@ -23,17 +23,16 @@ constexpr size_t kValues = 64;  // bytes
 struct Bench {
   TemporaryFolder folder;
   ThreadPool pool{1};
-  LocalFleet fleet{SplitFederation(std::make_unique<TinyFederation>(4), 0, 0.1),
-                   make_trainer("reference", pool), 0};
+  LocalFleet fleet{SplitFederation(std::make_unique<TinyFederation>(4), 0, 0.1), "reference", pool, 0};
   Config config;
   std::unique_ptr<Run> run;
   std::filesystem::path file = folder / "checkpoint", copy = folder / "copy";
 
   Bench() {
-    config.model = "emnist-mlp";
-    config.clients = 2;
+    config.model.name = "emnist-mlp";
+    config.round.clients = 2;
     validate(config);
-    run = std::make_unique<Run>(config, fleet, pool);
+    run = std::make_unique<Run>(config, fleet);
   }
 
   std::string saved() const {

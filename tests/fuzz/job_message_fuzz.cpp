@@ -21,25 +21,34 @@ bool is_quick(const JobMessage& message) {
 }  // namespace
 
 std::vector<std::string> seeds() {
-  JobMessage plain{
-      .model = "emnist-mlp", .code = {}, .rows = 3, .row = 2, .local = {}, .weights = {1.5f, -2.0f}};
+  JobMessage plain{.model = "emnist-mlp",
+                   .code = {},
+                   .rows = 3,
+                   .row = 2,
+                   .local = {},
+                   .down = "f32",
+                   .up = "f32",
+                   .weights = std::vector<std::byte>(8)};
   JobMessage tiers = plain;
   tiers.code = {
       .family = "random", .keep = 0.25, .layers = {{"dense1", {"walsh", 0.5}}}, .tiers = {1.0, 0.5}};
   tiers.seed = 7;
   tiers.client = 4;
+  JobMessage own = plain;
+  own.model = model_toml(find_model("emnist-linear"));
+  own.model.replace(own.model.find("emnist-linear"), 13, "mine");
   JobMessage huge = plain;
   huge.rows = 0xFFFFFFFF;
-  return {bytes_of(plain), bytes_of(tiers), bytes_of(huge)};
+  return {bytes_of(plain), bytes_of(tiers), bytes_of(own), bytes_of(huge)};
 }
 
 void try_input(std::string_view input) {
   const JobMessage message = decode_job(std::as_bytes(std::span(input)));
   expect(bytes_of(message) == input, "what is decoded encodes to the same bytes");
-  expect(encoded_size(message, 0) == input.size(), "the size is counted right");
+  expect(envelope_size(message) + message.weights.size() == input.size(), "the size is counted right");
   if (is_quick(message) || message.rows > 1'000'000'000) {
     const SubModel submodel = named_submodel(message);
-    expect(submodel.size() <= parameter_count(find_model(message.model)),
+    expect(submodel.size() <= parameter_count(named_model(message.model)),
            "a part is not more than the whole");
   }
 }

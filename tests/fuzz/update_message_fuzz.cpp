@@ -12,10 +12,9 @@ std::string bytes_of(const UpdateMessage& message) {
 }  // namespace
 
 std::vector<std::string> seeds() {
-  UpdateMessage message{
-      .round = 3, .row = 2, .report = {.examples = 9, .loss = 2.5, .accuracy = 0.5}, .update = {}};
+  UpdateMessage message{.draw = 3, .row = 2, .examples = 9, .loss = 2.5, .accuracy = 0.5, .update = {}};
   std::vector<std::string> seeds{bytes_of(message)};
-  message.update = {0.5f, -1.0f};
+  message.update.resize(8, std::byte{3});
   seeds.push_back(bytes_of(message));
   return seeds;
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -53,7 +54,7 @@ class Worker {
   };
   const Communicator& ranks_;
   LocalFleet& own_;
-  std::vector<Slot> slots_;
+  std::deque<Slot> slots_;  // cohorts point into them
 };
 
 // The words of what `work` throws; none if it does not.
