@@ -7,7 +7,7 @@
 First tests/torch_round.py checks, with this interpreter's PyTorch, that both compute the same thing; then every line
 is measured in turns: PyTorch, `subfleet bench round`, PyTorch, ... and the fastest of each counts. PyTorch runs as
 eager code, a small nn.Module per client and plain SGD, in two ways of which the better counts: clients one after the
-other with all threads inside the operations, and one process a thread, each with its share of the clients. Its time is
+other with all threads inside the operations, and one process per thread, each with its share of the clients. Its time is
 the local training alone; Subfleet's is the whole round, with masks, averaging and the server's step. --also names other
 interpreters, whose PyTorch is measured in the same way afterwards.
 """
@@ -122,7 +122,7 @@ def main():
     rows = []
     if not arguments.json:
         print(check.stdout.splitlines()[-1])
-        print(f"\n{arguments.clients} clients x {arguments.samples} samples, batch {BATCH}; ms a round\n")
+        print(f"\n{arguments.clients} clients x {arguments.samples} samples, batch {BATCH}; ms per round\n")
         print(f"  {'threads':>7}  {'part':<6} {'PyTorch':>9} {'(how)':<11} {'Subfleet':>9} {'ratio':>7}")
     for threads in arguments.threads:
         for part in arguments.parts:

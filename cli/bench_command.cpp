@@ -55,12 +55,12 @@ void print_speeds(const BenchOptions& options, const std::vector<RoundSpeed>& sp
   fmt::print("{}: {} clients x {} samples, batch {}, one epoch, {} {}\n\n", work.model, work.clients,
              work.samples, work.batch, speeds.front().threads,
              speeds.front().threads == 1 ? "thread" : "threads");
-  fmt::print("  {:<10} {:>10} {:>10} {:>11} {:>9} {:>9} {:>10}\n", "part", "weights", "ms a round",
+  fmt::print("  {:<10} {:>10} {:>12} {:>11} {:>9} {:>9} {:>10}\n", "part", "weights", "ms per round",
              "samples/s", "GFLOP/s", "of peak", "memory");
   for (size_t i = 0; i < speeds.size(); ++i) {
     const RoundSpeed& speed = speeds[i];
     const double rate = per_second(speed.operations, speed);
-    fmt::print("  {:<10} {:>10} {:>10.1f} {:>11.0f} {:>9.1f} {:>7.1f} % {:>7.0f} MB\n",
+    fmt::print("  {:<10} {:>10} {:>12.1f} {:>11.0f} {:>9.1f} {:>7.1f} % {:>7.0f} MB\n",
                part_name(options.keep[i]), speed.parameters, speed.seconds * 1e3,
                per_second(samples_of(work), speed), rate / 1e9, 100 * rate / speed.peak,
                static_cast<double>(speed.memory) / 1e6);
@@ -99,7 +99,7 @@ void run_growth(const BenchOptions& options) {
     fmt::print("Time ({}, {}; a row is the one before with one thing doubled):\n\n", options.work.model,
                part_name(options.keep.back()));
     fmt::print("  {:>8} {:>8} {:>8} {:>10} {:>14} {:>10}\n", "clients", "samples", "rounds", "ms",
-               "us a sample", "memory");
+               "us per sample", "memory");
   }
   for (const RoundCase& work : growing_cases(options)) {
     const RoundSpeed speed = measure_round(work);

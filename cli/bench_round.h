@@ -18,7 +18,7 @@ struct RoundCase {
 struct RoundSpeed {
   double seconds = 0;     // all rounds of one repetition
   double operations = 0;  // floating-point, of the same
-  double peak = 0;        // operations a second that the threads reach together on registers
+  double peak = 0;        // operations per second that the threads reach together on registers
   uint64_t memory = 0;    // the most the process held, in bytes
   uint64_t parameters = 0;
   uint32_t threads = 0;

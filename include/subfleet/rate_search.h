@@ -43,7 +43,7 @@ enum class Fate {
   kOvertaken,  // it took as many rounds as another needed to reach the target
   kTooSlow,    // it took max_rounds, and no other had reached the target either
   kHopeless,   // its clients lose more than twice what guessing does, over a whole window
-  kDiverged,   // its weights are no numbers any more, or those of all its clients
+  kDiverged,   // its weights, or those of all its clients, are no longer finite
 };
 std::string_view fate_name(Fate fate);  // "reached the target"
 

@@ -39,7 +39,7 @@ struct RoundRecord {
   std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
 };
 
-// Nothing can be learnt any more: every client that answered diverged, or the weights are not finite. The run
+// Nothing more can be learnt: every client that answered diverged, or the weights are not finite. The run
 // is over.
 class Diverged : public Error {
  public:

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Shape kImage{3, 32, 32};
-constexpr double kLeastAlpha = 1e-3, kMostAlpha = 1e6;  // beyond, one class a client or all of them alike
+constexpr double kLeastAlpha = 1e-3, kMostAlpha = 1e6;  // beyond, one class per client, or all of them alike
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
 // The two data sets of Krizhevsky 2009. A record is its labels, the last of which counts, and the image: 1024

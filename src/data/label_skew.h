@@ -9,7 +9,7 @@ namespace subfleet {
 struct LabelSkew {
   uint32_t clients = 0;
   uint32_t classes = 0;
-  double alpha = 0;  // small: few classes a client; large: every client has them all
+  double alpha = 0;  // small: few classes per client; large: every client has them all
   uint64_t seed = 0;
 };
 

@@ -9,7 +9,7 @@ namespace subfleet {
 // "reaches 32.3 % first with server.lr = 0.01778, after 31 rounds", or why nothing was found and what to do.
 std::string explain_outcome(const RateSearch& search, const std::string& parameter);
 
-// A line a candidate, as an aligned text table.
+// One line per candidate, as an aligned text table.
 std::string candidate_table(const RateSearch& search, const std::string& parameter);
 
 // What the search cost in rounds and bytes, beside the paper's formula.

@@ -66,7 +66,7 @@ struct Kernels {
   void (*sgd)(std::span<float> w, const float* gradient, float client_lr);
   // Multiplications and additions on registers alone, to measure the peak; a value from 0 on.
   float (*multiply_add)(size_t rounds, float seed);
-  size_t operations_a_round = 0;
+  size_t operations_per_round = 0;
 };
 
 size_t scratch_floats(const DenseSize& size);

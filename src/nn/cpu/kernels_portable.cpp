@@ -44,6 +44,6 @@ const Kernels kPortableKernels{.name = "portable",
                                .conv_backward = Winograd<Four>::backward,
                                .sgd = Dense<Four, One>::sgd,
                                .multiply_add = Dense<Four, One>::multiply_add,
-                               .operations_a_round = Dense<Four, One>::kOperations};
+                               .operations_per_round = Dense<Four, One>::kOperations};
 
 }  // namespace subfleet::cpu

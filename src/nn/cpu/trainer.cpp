@@ -27,7 +27,7 @@ double cpu_peak(ThreadPool& pool) {
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const float result : results) {
-    operations += result < 0 ? 0 : static_cast<double>(cpu::kernels().operations_a_round * kRounds);
+    operations += result < 0 ? 0 : static_cast<double>(cpu::kernels().operations_per_round * kRounds);
   }
   return operations / seconds;
 }

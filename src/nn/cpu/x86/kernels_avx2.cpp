@@ -33,6 +33,6 @@ const Kernels kAvx2Kernels{.name = "avx2",
                            .conv_backward = Winograd<Eight>::backward,
                            .sgd = Dense<Eight, OneLane>::sgd,
                            .multiply_add = Dense<Eight, OneLane>::multiply_add,
-                           .operations_a_round = Dense<Eight, OneLane>::kOperations};
+                           .operations_per_round = Dense<Eight, OneLane>::kOperations};
 
 }  // namespace subfleet::cpu

@@ -35,6 +35,6 @@ const Kernels kAvx512Kernels{.name = "avx512",
                              .conv_backward = Winograd<Sixteen>::backward,
                              .sgd = Dense<Sixteen, OneLane>::sgd,
                              .multiply_add = Dense<Sixteen, OneLane>::multiply_add,
-                             .operations_a_round = Dense<Sixteen, OneLane>::kOperations};
+                             .operations_per_round = Dense<Sixteen, OneLane>::kOperations};
 
 }  // namespace subfleet::cpu
