@@ -105,14 +105,32 @@ TEST(CpuNetwork, LeavesTheCallersThreadSettingAlone) {
   omp_set_num_threads(before);
 }
 
-TEST(CpuNetwork, SurvivesWeightsThatAreNotFinite) {
+TEST(CpuNetwork, OneWeightThatIsNotANumberShowsInTheScoreAndInTheOthers) {
   for (const ModelSpec& model : small_models()) {
-    std::vector<float> weights(parameter_count(model), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> weights = random_weights(model);
+    weights[weights.size() - class_count(model)] = std::numeric_limits<float>::quiet_NaN();
     const Examples examples = random_examples(model, 3, 6);
     const Score score =
         cpu::make_network(model)->train_step(weights, {examples.inputs, examples.labels}, 0.1f);
+    EXPECT_TRUE(std::isnan(score.loss)) << model.name;
     EXPECT_EQ(score.correct, 0u) << model.name;
-    EXPECT_TRUE(std::isnan(weights.back())) << model.name;
+    EXPECT_TRUE(std::isnan(weights.back())) << model.name << ": the last class learns from the first";
+  }
+}
+
+// Networks are kept and serve one client after another.
+TEST(CpuNetwork, WeightsThatAreNotFiniteLeaveNothingBehind) {
+  for (const ModelSpec& model : small_models()) {
+    const std::vector<float> weights = random_weights(model);
+    const Examples examples = random_examples(model, 3, 6);
+    const Batch batch{examples.inputs, examples.labels};
+    const auto used = cpu::make_network(model);
+    std::vector<float> diverged(weights.size(), std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(used->train_step(diverged, batch, 0.1f).correct, 0u) << model.name;
+    std::vector<float> actual = weights, expected = weights;
+    used->train_step(actual, batch, 0.1f);
+    cpu::make_network(model)->train_step(expected, batch, 0.1f);
+    EXPECT_EQ(actual, expected) << model.name;
   }
 }
 
