@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
+#include <array>
+#include <deque>
 #include <numeric>
 
 #include "server/message.h"
@@ -51,7 +51,7 @@ JobResult unflatten(const FlatResult& flat) {
           .bytes_up = flat.bytes_up};
 }
 
-// What goes before the weights of a cohort.
+// What rank 0 tells of a cohort before its weights.
 struct CohortNotice {
   std::vector<std::byte> names;  // a JobMessage
   std::vector<DealtJob> jobs;
@@ -62,6 +62,45 @@ void broadcast(const Communicator& ranks, CohortNotice& notice) {
   ranks.broadcast_list(notice.names);
   ranks.broadcast_list(notice.jobs);
   ranks.broadcast(notice.squared_norms);
+}
+
+void send_weights(const Communicator& ranks, ServerState& state) {
+  const std::span<const float> weights = state.weights();
+  std::vector<float> sent(weights.begin(), weights.end());
+  ranks.broadcast_values(sent);
+}
+
+void receive_weights(const Communicator& ranks, ServerState& state) {
+  std::vector<float> weights(state.weights().size());
+  ranks.broadcast_values(weights);
+  state.set_weights(weights);
+}
+
+// The rank of every job of every cohort, all of them dealt together.
+std::vector<std::vector<uint32_t>> deal(const LocalFleet& own, std::span<const Cohort> cohorts, int ranks) {
+  std::vector<double> costs;
+  for (const Cohort& cohort : cohorts) {
+    for (const Job& job : cohort.jobs) {
+      costs.push_back(static_cast<double>(own.data().train_samples(job.client)) *
+                      static_cast<double>(job.submodel->size()));
+    }
+  }
+  const std::vector<uint32_t> owners = deal_jobs(costs, static_cast<uint32_t>(ranks));
+  std::vector<std::vector<uint32_t>> by_cohort;
+  for (auto next = owners.begin(); const Cohort& cohort : cohorts) {
+    by_cohort.emplace_back(next, next + static_cast<ptrdiff_t>(cohort.jobs.size()));
+    next += static_cast<ptrdiff_t>(cohort.jobs.size());
+  }
+  return by_cohort;
+}
+
+// The jobs of a cohort that rank 0 trains itself.
+std::vector<Job> own_jobs(const Cohort& cohort, const std::vector<uint32_t>& owners) {
+  std::vector<Job> own;
+  for (size_t i = 0; i < cohort.jobs.size(); ++i) {
+    if (owners[i] == 0) own.push_back(cohort.jobs[i]);
+  }
+  return own;
 }
 
 std::vector<FlatResult> flatten_all(const std::vector<std::vector<JobResult>>& results) {
@@ -114,58 +153,38 @@ bool agree(const Communicator& ranks, const std::string& mine) {
 std::vector<std::vector<JobResult>> lead_training(const Communicator& ranks, LocalFleet& own,
                                                   std::span<const Cohort> cohorts) {
   Command command = Command::kTrain;
-  ranks.broadcast(command);
   uint64_t count = cohorts.size();
+  ranks.broadcast(command);
   ranks.broadcast(count);
-
-  std::vector<double> costs;
-  for (const Cohort& cohort : cohorts) {
-    for (const Job& job : cohort.jobs) {
-      costs.push_back(static_cast<double>(own.data().train_samples(job.client)) *
-                      static_cast<double>(job.submodel->size()));
-    }
-  }
-  const std::vector<uint32_t> owners = deal_jobs(costs, static_cast<uint32_t>(ranks.count()));
-  std::vector<std::vector<Job>> mine(cohorts.size());
-  size_t next = 0;
-  for (size_t i = 0; i < cohorts.size(); ++i) {
-    CohortNotice notice{
-        .names = encode(job_message(cohorts[i])), .jobs = {}, .squared_norms = cohorts[i].squared_norms};
-    for (const Job& job : cohorts[i].jobs) {
-      notice.jobs.push_back({job.client, job.row, owners[next]});
-      if (owners[next++] == 0) mine[i].push_back(job);
-    }
-    broadcast(ranks, notice);
-    const std::span<const float> weights = cohorts[i].state->weights();
-    std::vector<float> sent(weights.begin(), weights.end());
-    ranks.broadcast_values(sent);
-  }
-
+  const std::vector<std::vector<uint32_t>> owners = deal(own, cohorts, ranks.count());
+  std::vector<std::vector<Job>> mine;
   std::vector<Cohort> share(cohorts.begin(), cohorts.end());
-  for (size_t i = 0; i < share.size(); ++i) share[i].jobs = mine[i];
+  for (size_t i = 0; i < cohorts.size(); ++i) {
+    const Cohort& cohort = cohorts[i];
+    CohortNotice notice{
+        .names = encode(job_message(cohort)), .jobs = {}, .squared_norms = cohort.squared_norms};
+    for (size_t job = 0; job < cohort.jobs.size(); ++job)
+      notice.jobs.push_back({cohort.jobs[job].client, cohort.jobs[job].row, owners[i][job]});
+    broadcast(ranks, notice);
+    send_weights(ranks, *cohort.state);
+    mine.push_back(own_jobs(cohort, owners[i]));
+    share[i].jobs = mine.back();
+  }
   std::vector<std::vector<JobResult>> results;
   agree(ranks, fault_of([&] { results = own.train(share); }));
 
+  // Every rank tells its results in the order of its jobs.
   const std::vector<std::vector<FlatResult>> told = ranks.gather(flatten_all(results));
-  std::vector<size_t> taken(told.size(), 0);  // of each rank's results
-  std::vector<std::vector<JobResult>> all;
-  next = 0;
-  for (const Cohort& cohort : cohorts) {
-    auto& of_cohort = all.emplace_back();
-    for (size_t job = 0; job < cohort.jobs.size(); ++job) {
-      const uint32_t owner = owners[next++];
-      of_cohort.push_back(unflatten(told[owner].at(taken[owner]++)));
-    }
-  }
-  next = 0;
+  std::vector<size_t> taken(told.size(), 0);
+  std::vector<std::vector<JobResult>> all(cohorts.size());
   for (size_t i = 0; i < cohorts.size(); ++i) {
+    for (const uint32_t owner : owners[i]) all[i].push_back(unflatten(told[owner].at(taken[owner]++)));
     cohorts[i].state->with_sum([&](PartialSum& sum) {
       ranks.reduce(sum.sums());
       // Who held what follows from the sub-models and the results, so it need not travel.
-      for (size_t job = 0; job < cohorts[i].jobs.size(); ++job) {
-        const JobResult& result = all[i][job];
-        if (owners[next++] != 0 && result.outcome == JobOutcome::kTrained)
-          sum.add_holder(*cohorts[i].jobs[job].submodel, result.examples);
+      for (size_t job = 0; job < all[i].size(); ++job) {
+        if (owners[i][job] != 0 && all[i][job].outcome == JobOutcome::kTrained)
+          sum.add_holder(*cohorts[i].jobs[job].submodel, all[i][job].examples);
       }
     });
   }
@@ -179,9 +198,7 @@ Evaluation lead_evaluation(const Communicator& ranks, LocalFleet& own, ServerSta
   std::string model = model_text(state.model());
   ranks.broadcast(chunks);
   ranks.broadcast_list(model);
-  const std::span<const float> weights = state.weights();
-  std::vector<float> sent(weights.begin(), weights.end());
-  ranks.broadcast_values(sent);
+  send_weights(ranks, state);
   const auto [first, last] = chunk_share(chunks, 0, static_cast<uint32_t>(ranks.count()));
   std::vector<Evaluation> mine;
   agree(ranks,
@@ -194,48 +211,50 @@ Evaluation lead_evaluation(const Communicator& ranks, LocalFleet& own, ServerSta
 }
 
 ServerState& Worker::state_for(size_t slot, const ModelSpec& model) {
-  if (slot >= slots_.size()) slots_.resize(slot + 1);
-  Slot& mine = slots_[slot];
-  if (!mine.state || !(mine.model == model)) {
-    mine.model = model;
-    mine.state = own_.make_state(model, {.optimizer = "fedavg"});  // only rank 0 steps
-  }
-  return *mine.state;
+  if (slot >= states_.size()) states_.resize(slot + 1);
+  if (!states_[slot] || !(states_[slot]->model() == model))
+    states_[slot] = own_.make_state(model, {.optimizer = "fedavg"});  // only rank 0 steps
+  return *states_[slot];
 }
+
+// A cohort of rank 0's with the jobs that are this rank's.
+struct Worker::Share {
+  std::vector<SubModel> submodels;
+  std::vector<Job> jobs;
+  Cohort cohort;
+};
 
 void Worker::train() {
   uint64_t count = 0;
   ranks_.broadcast(count);
-  std::vector<Cohort> cohorts(count);
-  std::vector<std::vector<SubModel>> submodels(count);
-  std::vector<std::vector<Job>> jobs(count);
+  std::deque<Share> shares;
   std::string fault;
   for (size_t i = 0; i < count; ++i) {
     CohortNotice notice;
     broadcast(ranks_, notice);
     const JobMessage names = decode_job(notice.names);
     ServerState& state = state_for(i, named_model(names.model));
-    std::vector<float> weights(slots_[i].state->weights().size());
-    ranks_.broadcast_values(weights);
-    state.set_weights(weights);
+    receive_weights(ranks_, state);
     state.clear_sum();
-    if (fault.empty()) {
-      fault = fault_of([&] {
-        const RoundMasks masks(slots_[i].model, names.code, names.seed, names.draw, names.rows);
-        submodels[i].reserve(notice.jobs.size());
-        for (const DealtJob& job : notice.jobs) {
-          if (job.rank != static_cast<uint32_t>(ranks_.rank())) continue;
-          submodels[i].emplace_back(slots_[i].model, masks.kept(job.row, job.client));
-          jobs[i].push_back({.client = job.client, .row = job.row, .submodel = &submodels[i].back()});
-        }
-        cohorts[i] = cohort_of(names);
-        cohorts[i].model = &slots_[i].model;
-        cohorts[i].jobs = jobs[i];
-        cohorts[i].squared_norms = notice.squared_norms;
-        cohorts[i].state = &state;
-      });
-    }
+    Share& share = shares.emplace_back();
+    if (!fault.empty()) continue;
+    fault = fault_of([&] {
+      const RoundMasks masks(state.model(), names.code, names.seed, names.draw, names.rows);
+      share.submodels.reserve(notice.jobs.size());
+      for (const DealtJob& job : notice.jobs) {
+        if (job.rank != static_cast<uint32_t>(ranks_.rank())) continue;
+        share.submodels.emplace_back(state.model(), masks.kept(job.row, job.client));
+        share.jobs.push_back({.client = job.client, .row = job.row, .submodel = &share.submodels.back()});
+      }
+      share.cohort = cohort_of(names);
+      share.cohort.model = &state.model();
+      share.cohort.jobs = share.jobs;
+      share.cohort.squared_norms = notice.squared_norms;
+      share.cohort.state = &state;
+    });
   }
+  std::vector<Cohort> cohorts;
+  for (const Share& share : shares) cohorts.push_back(share.cohort);
   std::vector<std::vector<JobResult>> results;
   if (fault.empty()) fault = fault_of([&] { results = own_.train(cohorts); });
   if (!agree(ranks_, fault)) return;

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -46,15 +44,12 @@ class Worker {
   void evaluate();
 
  private:
+  struct Share;
   ServerState& state_for(size_t slot, const ModelSpec& model);
 
-  struct Slot {
-    ModelSpec model;
-    std::unique_ptr<ServerState> state;
-  };
   const Communicator& ranks_;
   LocalFleet& own_;
-  std::deque<Slot> slots_;  // cohorts point into them
+  std::vector<std::unique_ptr<ServerState>> states_;  // of the cohorts of a round, by their order
 };
 
 // The words of what `work` throws; none if it does not.
