@@ -80,7 +80,7 @@ struct JobResult {
 
 // Why a client's claims cannot be true or counted, if so: an accuracy or a loss that is not a number, or more
 // examples than its share of what one round can sum exactly.
-std::optional<std::string> fault_in(const JobResult& result, size_t jobs_of_cohort);
+std::optional<std::string> fault_in(const JobResult& result, size_t clients_of_round);
 
 struct Evaluation {
   uint64_t examples = 0;

@@ -18,8 +18,9 @@
 namespace subfleet {
 namespace {
 
-// What decides the arithmetic of a model: everything in it but what things are called and who may hold them.
-ModelSpec arithmetic_of(ModelSpec model) {
+// What decides how a network computes: everything in its model but what things are called and who may hold
+// them.
+ModelSpec network_key(ModelSpec model) {
   model.name.clear();
   model.vocabulary.clear();
   for (LayerSpec& layer : model.layers) {
@@ -65,7 +66,7 @@ void check_cohort(const Cohort& cohort) {
 size_t different_shapes(const Cohort& cohort) {
   std::vector<ModelSpec> shapes;
   for (const Job& job : cohort.jobs) {
-    const ModelSpec shape = arithmetic_of(job.submodel->spec());
+    const ModelSpec shape = network_key(job.submodel->spec());
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
   }
   return shapes.size();
@@ -160,8 +161,7 @@ class LocalTrainer final : public Trainer {
 
  private:
   Network& network(const ModelSpec& model, Worker& worker) {
-    return *worker.networks.get(arithmetic_of(model),
-                                [&](const ModelSpec& key) { return make_network_(key); });
+    return *worker.networks.get(network_key(model), [&](const ModelSpec& key) { return make_network_(key); });
   }
 
   JobResult run_job(const Job& job, const Cohort& cohort, Worker& worker) {
@@ -233,7 +233,7 @@ class LocalTrainer final : public Trainer {
     }
     if (!std::isfinite(result.loss)) {
       result.outcome = JobOutcome::kDiverged;
-    } else if (auto fault = fault_in(result, cohort.jobs.size())) {
+    } else if (auto fault = fault_in(result, cohort.rows)) {
       result.outcome = JobOutcome::kRejected;
       result.why = std::move(*fault);
     } else if (result.examples > 0) {

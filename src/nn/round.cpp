@@ -24,11 +24,11 @@ std::string_view outcome_name(JobOutcome outcome) {
   return "rejected";
 }
 
-std::optional<std::string> fault_in(const JobResult& result, size_t jobs_of_cohort) {
-  const uint64_t most = (PartialSum::kMostExamples - 1) / std::max<size_t>(jobs_of_cohort, 1);
+std::optional<std::string> fault_in(const JobResult& result, size_t clients_of_round) {
+  const uint64_t most = (PartialSum::kMostExamples - 1) / std::max<size_t>(clients_of_round, 1);
   if (result.examples > most) {
-    return fmt::format("{} examples; one of {} clients can have at most {}", result.examples, jobs_of_cohort,
-                       most);
+    return fmt::format("{} examples; one of {} clients can have at most {}", result.examples,
+                       clients_of_round, most);
   }
   if (!(result.accuracy >= 0 && result.accuracy <= 1))
     return fmt::format("an accuracy of {} is not between 0 and 1", result.accuracy);

@@ -59,7 +59,9 @@ std::string print_number(double value) {
 template <std::floating_point T>
 T read_number(const std::string& name, const toml::node& node, Range range) {
   if (!node.is_number()) throw bad_request(name, "must be a number");
-  const double value = node.value<double>().value();
+  // A whole number may have more digits than a double: value<double>() has nothing to say then.
+  const double value =
+      node.is_integer() ? static_cast<double>(node.as_integer()->get()) : node.as_floating_point()->get();
   if (!(value >= range.low && value <= range.high)) {
     throw bad_request(name, fmt::format("{} is not between {} and {}", value, range.low, range.high));
   }

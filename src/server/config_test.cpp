@@ -137,6 +137,8 @@ TEST(Config, MistakesAreOneLineThatNamesWhatWouldBeRight) {
   EXPECT_EQ(complaint([&] { set(config, "code.keep", "1.5"); }), "code.keep: 1.5 is not between 0 and 1");
   EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }),
             "server.lr: nan is not between 0 and 1000000");
+  EXPECT_EQ(complaint([&] { set(config, "server.lr", "3333333333333333333"); }).substr(0, 27),
+            "server.lr: 3.33333333333333");
   EXPECT_EQ(complaint([&] { set(config, "round.shuffle", "1"); }), "round.shuffle: must be true or false");
   EXPECT_EQ(complaint([] { parse_config("[code]\nfamily = 3", "f.toml"); }),
             "f.toml: code.family: must be a text");

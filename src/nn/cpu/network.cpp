@@ -61,7 +61,7 @@ class Plan {
     const auto append = [&](const LayerSite& site) {
       layers_.push_back(
           {make_layer(tensors_, {site, batch, training, flow}), site.weights_offset, site.weights_count});
-      flow = layers_.back().arithmetic->output();
+      flow = layers_.back().layer->output();
     };
     for (const LayerSite& site : sites) append(site);
     const Shape output = sites.back().output;
@@ -79,8 +79,8 @@ class Plan {
   std::span<const float> forward(const dnnl::stream& stream, std::span<const float> weights,
                                  std::span<const float> inputs) {
     std::ranges::copy(inputs, data(input_.values));
-    for (const PlannedLayer& layer : layers_) {
-      layer.arithmetic->forward(stream, weights.subspan(layer.weights_offset, layer.weights_count));
+    for (const PlannedLayer& planned : layers_) {
+      planned.layer->forward(stream, weights.subspan(planned.weights_offset, planned.weights_count));
     }
     return {data(output_.values), batch_ * classes_};
   }
@@ -92,15 +92,15 @@ class Plan {
   }
 
   void backward(const dnnl::stream& stream, std::span<float> weights, float client_lr) {
-    for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
-      layer->arithmetic->backward(stream, weights.subspan(layer->weights_offset, layer->weights_count),
-                                  client_lr);
+    for (auto planned = layers_.rbegin(); planned != layers_.rend(); ++planned) {
+      planned->layer->backward(stream, weights.subspan(planned->weights_offset, planned->weights_count),
+                               client_lr);
     }
   }
 
  private:
   struct PlannedLayer {
-    std::unique_ptr<Layer> arithmetic;
+    std::unique_ptr<Layer> layer;
     size_t weights_offset = 0, weights_count = 0;
   };
   BufferPlan tensors_;
