@@ -15,7 +15,7 @@ void save_config(const std::filesystem::path& file, const Config& config) {
 }
 
 Config load_config(const std::filesystem::path& file) {
-  Config config = parse_config(read_file(file), file.string());
+  Config config = parse_config(read_file(file, kMostTextBytes), file.string());
   if (config.model.file == kModelFile) config.model.file = file.parent_path() / kModelFile;
   return config;
 }
