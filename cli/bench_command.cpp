@@ -43,6 +43,7 @@ Json to_json(const RoundCase& work, const RoundSpeed& speed) {
           {"threads", speed.threads},
           {"parameters", speed.parameters},
           {"round_ms", speed.seconds * 1e3 / work.rounds},
+          {"server_step_ms", speed.step_seconds * 1e3},
           {"samples_per_second", per_second(samples_of(work), speed)},
           {"gflops", per_second(speed.operations, speed) / 1e9},
           {"peak_gflops", speed.peak / 1e9},
@@ -65,8 +66,13 @@ void print_speeds(const BenchOptions& options, const std::vector<RoundSpeed>& sp
                per_second(samples_of(work), speed), rate / 1e9, 100 * rate / speed.peak,
                static_cast<double>(speed.memory) / 1e6);
   }
+  // FedAdam reads the sum, the holders, two moments and the weight, and writes the last three.
+  constexpr double kStepBytes = 36;
+  const double weights = static_cast<double>(parameter_count(find_model(work.model)));
+  fmt::print("\nThe server's step (fedadam) takes {:.1f} ms of each: {:.0f} GB/s.\n",
+             speeds.front().step_seconds * 1e3, weights * kStepBytes / speeds.front().step_seconds / 1e9);
   fmt::print(
-      "\nf32 peak measured here: {:.0f} GFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers "
+      "f32 peak measured here: {:.0f} GFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers "
       "are "
       "defined;\nWinograd's convolutions need less of it, so more than the peak is possible.\n",
       speeds.front().peak / 1e9, work.repeat);

@@ -99,14 +99,22 @@ RoundSpeed measure_here(const RoundCase& work) {
   run.step();  // makes the plans and touches the memory
 
   const ModelSpec part = kept_part(model, work.keep);
-  RoundSpeed speed{.seconds = std::numeric_limits<double>::infinity(),
+  constexpr double kForEver = std::numeric_limits<double>::infinity();
+  RoundSpeed speed{.seconds = kForEver,
+                   .step_seconds = kForEver,
                    .operations = training_operations(part) * work.clients * work.samples * work.rounds,
                    .parameters = parameter_count(part),
                    .threads = static_cast<uint32_t>(pool.threads())};
   for (uint32_t time = 0; time < work.repeat; ++time) {
     speed.peak = std::max(speed.peak, cpu_peak(pool));
     const Clock::time_point start = Clock::now();
-    for (uint32_t round = 0; round < work.rounds; ++round) run.step();
+    for (uint32_t round = 0; round < work.rounds; ++round) {
+      const Cohort cohort = run.begin_round();
+      const std::vector<JobResult> results = fleet.train({&cohort, 1}).front();
+      const Clock::time_point stepping = Clock::now();
+      run.end_round(results);
+      speed.step_seconds = std::min(speed.step_seconds, seconds_since(stepping));
+    }
     speed.seconds = std::min(speed.seconds, seconds_since(start));
   }
   speed.memory = most_memory();

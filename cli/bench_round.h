@@ -16,10 +16,11 @@ struct RoundCase {
 };
 
 struct RoundSpeed {
-  double seconds = 0;     // all rounds of one repetition
-  double operations = 0;  // floating-point, of the same
-  double peak = 0;        // operations per second that the threads reach together on registers
-  uint64_t memory = 0;    // the most the process held, in bytes
+  double seconds = 0;       // all rounds of one repetition
+  double step_seconds = 0;  // the server's step, once
+  double operations = 0;    // floating-point, of the same
+  double peak = 0;          // operations per second that the threads reach together on registers
+  uint64_t memory = 0;      // the most the process held, in bytes
   uint64_t parameters = 0;
   uint32_t threads = 0;
 };
