@@ -63,8 +63,8 @@ enum class JobOutcome {
   kLate,      // its answer came after the deadline
   kRejected,  // its answer cannot be used; JobResult::why says why
 };
-inline constexpr std::array kJobOutcomes{JobOutcome::kTrained, JobOutcome::kDiverged, JobOutcome::kLost, JobOutcome::kLate,
-                               JobOutcome::kRejected};
+inline constexpr std::array kJobOutcomes{JobOutcome::kTrained, JobOutcome::kDiverged, JobOutcome::kLost,
+                                         JobOutcome::kLate, JobOutcome::kRejected};
 std::string_view outcome_name(JobOutcome outcome);  // "trained"
 
 // Accuracy and loss are running means over the client's local epochs, as it trains.

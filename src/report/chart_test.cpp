@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "report/markup_check.h"
 #include "base/text.h"
+#include "report/markup_check.h"
 #include "report/text_chart.h"
 
 namespace subfleet {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/terminal.h"
 #include "base/text.h"
+#include "report/terminal.h"
 
 namespace subfleet {
 namespace {

@@ -21,7 +21,8 @@ constexpr auto kConfig = "tune.toml";
 constexpr auto kResult = "tune.json";
 constexpr auto kInitial = "initial.safetensors";
 constexpr auto kCandidates = "candidates";
-constexpr std::array<std::string_view, 5> kFiles{kConfig, kModelFile, kResult, SearchFolder::kPicture, kInitial};
+constexpr std::array<std::string_view, 5> kFiles{kConfig, kModelFile, kResult, SearchFolder::kPicture,
+                                                 kInitial};
 
 }  // namespace
 
@@ -54,9 +55,7 @@ SearchFolder SearchFolder::reopen(const std::filesystem::path& folder) {
   return SearchFolder(folder);
 }
 
-Config SearchFolder::config() const {
-  return load_config(path_ / kConfig);
-}
+Config SearchFolder::config() const { return load_config(path_ / kConfig); }
 
 std::filesystem::path SearchFolder::candidate(double value) const {
   return path_ / kCandidates / fmt::format("{}", value);

@@ -6,8 +6,8 @@
 
 namespace subfleet {
 
-// The configuration in a folder's file. The model file that it uses, if any, is saved beside it as model.toml,
-// so that the folder does not depend on a file that may change or move.
+// The configuration in a folder's file. The model file that it uses, if any, is saved beside it as
+// model.toml, so that the folder does not depend on a file that may change or move.
 void save_config(const std::filesystem::path& file, const Config& config);
 Config load_config(const std::filesystem::path& file);
 
