@@ -16,6 +16,7 @@
 #include "checks.h"
 #include "codes/quality.h"
 #include "commands.h"
+#include "report/output_file.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
 
@@ -76,6 +77,7 @@ void draw_png(const std::string& path, const CodeBook& book) {
     for (size_t x = 0; x < image.width; ++x)
       image.at(x, y) = book.bit(y / height, x / width) ? kKept : kDropped;
   }
+  check_output("--png", path, OutputKind::kPicture);
   write_png(path, image);
 }
 

@@ -13,6 +13,7 @@
 #include "checks.h"
 #include "config_options.h"
 #include "data/contact_sheet.h"
+#include "report/output_file.h"
 #include "subfleet/data.h"
 
 namespace subfleet::cli {
@@ -27,6 +28,7 @@ struct DataRequest {
 constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
 
 void show(const DataRequest& request) {
+  check_output("--out", request.out, OutputKind::kPicture);
   const std::unique_ptr<Federation> data = open_federation(request.config.unchecked().data);
   const GreyImage image = contact_sheet(*data, request.sheet);
   write_png(request.out, image);

@@ -12,9 +12,10 @@ volatile std::sig_atomic_t asked_to_stop = 0;  // a signal handler can reach not
 
 void on_signal(int number) {
   asked_to_stop = number;
+  std::signal(number, SIG_DFL);
+  if (number != SIGINT) return;  // mpirun, too, sends SIGTERM; nobody is there to press keys
   constexpr std::string_view kMessage = "\nfinishing this round; press Ctrl-C again to stop now\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  std::signal(number, SIG_DFL);
 }
 
 }  // namespace

@@ -61,11 +61,15 @@ std::string setting_meant(std::span<char* const> words) {
   } else if (words.size() > 1 && !std::string_view(words[1]).starts_with("--")) {
     value = words[1];
   }
-  for (const subfleet::Setting& setting : subfleet::settings({})) {
-    if (setting.name == name || setting.name.ends_with("." + name))
-      return fmt::format("--set {}={}", setting.name, value);
+  std::string meant;
+  for (const bool of_the_run : {true, false}) {  // run.seed before data.seed
+    for (const subfleet::Setting& setting : subfleet::settings({})) {
+      const bool first = setting.name.starts_with("run.") || setting.name.starts_with("round.");
+      if (first != of_the_run || (setting.name != name && !setting.name.ends_with("." + name))) continue;
+      meant += fmt::format("{}--set {}={}", meant.empty() ? "" : " or ", setting.name, value);
+    }
   }
-  return {};
+  return meant;
 }
 
 int complain_of_command_line(const CLI::App& program, const CLI::ParseError& error,
@@ -86,7 +90,14 @@ int complain_of_command_line(const CLI::App& program, const CLI::ParseError& err
   return complain(fmt::format("{}; 'subfleet --help' lists what there is", error.what()), kRequestWrong);
 }
 
+// The commands whose work the ranks of mpirun share; of any other, rank 0 alone is enough.
+bool is_shared(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  return command == "train" || command == "tune";
+}
+
 int run(int argc, char** argv, subfleet::Ranks& ranks) {
+  if (!ranks.leads() && !is_shared(argc, argv)) return 0;
   CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model",
                    "subfleet");
   program.require_subcommand(1);

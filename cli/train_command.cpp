@@ -18,7 +18,9 @@ void train(const TrainingOptions& options, Ranks& ranks) {
   const Config config = writer ? resumed_config(options, writer->config()) : options.config.config();
   if (options.show_settings) return print_settings(config);
 
-  Workshop workshop(config, options, ranks);
+  std::optional<Provenance> before;
+  if (writer) before = RunWriter::provenance(writer->folder());
+  Workshop workshop(config, options, ranks, before);
   Run run(config, *workshop.fleet);
   uint64_t bytes = 0;
   if (writer) {

@@ -50,7 +50,8 @@ void TrainingOptions::add_to(CLI::App& command, const std::string& what, const s
   command.add_option("--resume", resume, fmt::format("go on with the {} of this folder", what))
       ->check(not_empty());
   command.add_option("--init", init, "start from the weights of this safetensors file")->check(not_empty());
-  command.add_option("--device", device, "what does the arithmetic: cpu or reference")->capture_default_str();
+  command.add_option("--device", device,
+                     "what does the arithmetic: cpu or reference [cpu; of a resumed run, what it had]");
   command.add_option("--threads", threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command.add_flag("--quiet", quiet, "print nothing but errors");
@@ -77,8 +78,9 @@ Config resumed_config(const TrainingOptions& options, const Config& saved) {
   Config config = saved;
   options.config.apply_sets(config);
   validate(config);
-  if (const auto name = first_difference(fixed_settings(saved), fixed_settings(config)))
-    throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
+  auto name = first_difference(fixed_settings(saved), fixed_settings(config));
+  if (!name && !(resolve_model(saved.model) == resolve_model(config.model))) name = "model.file";
+  if (name) throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
   return config;
 }
 
@@ -95,21 +97,36 @@ std::string new_folder(const TrainingOptions& options, const std::string& kind) 
   throw failure(name, fmt::format("the folder cannot be made ({})", code.message()));
 }
 
-Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks)
+Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks,
+                   const std::optional<Provenance>& before)
     : pool(ranks.threads(options.threads)) {
-  auto own = std::make_unique<LocalFleet>(open_split_federation(config.data), options.device, pool,
-                                          config.run.eval_samples);
+  const bool went_on = before && !before->sessions.empty();
+  const std::string device = !options.device.empty() ? options.device
+                             : went_on               ? before->sessions.back().device
+                                                     : "cpu";
+  auto own =
+      std::make_unique<LocalFleet>(open_split_federation(config.data), device, pool, config.run.eval_samples);
   now.data = {
       .source = config.data.source, .clients = own->clients(), .fingerprint = own->data_fingerprint()};
+  if (before) now.initial = before->initial;
   if (!options.init.empty())
     now.initial = {.file = options.init, .fingerprint = Hash().add(read_file(options.init)).value()};
   now.sessions.push_back({.from_round = 0,
                           .version = std::string(version()),
-                          .device = options.device,
-                          .kernels = trainer_kernels(options.device),
+                          .device = device,
+                          .kernels = trainer_kernels(device),
                           .threads = static_cast<uint32_t>(pool.threads()),
                           .ranks = ranks.count()});
-  fleet = ranks.lead(std::move(own), config, options.device);
+  if (went_on) {
+    const Provenance::Session &was = before->sessions.back(), &is = now.sessions.back();
+    const auto name = [](const Provenance::Session& s) {
+      return fmt::format("subfleet {} on {} {}", s.version, s.device, s.kernels);
+    };
+    if (name(was) != name(is))
+      say(options, fmt::format("trained by {} before, by {} from here: it may round differently", name(was),
+                               name(is)));
+  }
+  fleet = ranks.lead(std::move(own), config, device);
 }
 
 std::string describe(const Config& config, const Fleet& fleet) {

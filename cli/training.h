@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "config_options.h"
@@ -17,7 +18,7 @@ namespace subfleet::cli {
 struct TrainingOptions {
   ConfigOptions config;
   std::string out, resume, init;
-  std::string device = "cpu";
+  std::string device = {};  // empty: the one that a resumed run had, or cpu
   size_t threads = 0;
   bool quiet = false;
   bool show_settings = false;
@@ -45,7 +46,9 @@ struct Workshop {
   std::unique_ptr<Fleet> fleet;  // of all ranks
   Provenance now;                // of this process
 
-  Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks);
+  // `before` is the provenance of what is resumed. Says so if it was trained in another way.
+  Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks,
+           const std::optional<Provenance>& before);
 };
 
 // Trains to the last round, or until Ctrl-C, and says how far it is and how it ended. `bytes` were exchanged

@@ -121,7 +121,7 @@ int run_search(RateSearch& search, CandidateRuns& runs, SearchProgress& progress
     runs.settle(search);
     progress.update(running, stopwatch.seconds());
   }
-  return 0;
+  return watch.signal();
 }
 
 std::string picture_of(const RateSearch& search, const std::string& parameter) {
@@ -162,16 +162,12 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   if (!options.resume.empty()) folder.emplace(SearchFolder::reopen(options.resume));
   Config config = folder ? resumed_search(options, folder->config()) : options.config.config();
   if (options.show_settings) return print_settings(config);
-  Workshop workshop(config, options, ranks);
+  Workshop workshop(config, options, ranks, folder ? folder->provenance() : std::nullopt);
   Fleet& fleet = *workshop.fleet;
   check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
   RateSearch search(make_search_plan(config, fleet.classes()));
   resolve_tune(config);
-  if (folder) {
-    folder->save(config);
-  } else {
-    folder.emplace(begin_folder(options, config));
-  }
+  if (!folder) folder.emplace(begin_folder(options, config));
   const std::filesystem::path path = folder->path();
   const std::string& parameter = config.tune.parameter;
   const std::string go_on = fmt::format("subfleet tune --resume {}", path.string());
@@ -185,6 +181,7 @@ void tune(const TuneCommand& command, Ranks& ranks) {
     SearchProgress progress(search, parameter, options.quiet);
     signal = run_search(search, runs, progress);
   }
+  folder->save(config);  // only now: what was asked for has proved to go with what is there
   folder->save(search, config);
   write_file(path / SearchFolder::kPicture, svg_file(rounds_over_values(search, parameter)));
   if (search.outcome() == RateSearch::Outcome::kSearching) {
@@ -196,8 +193,10 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   const std::string what_came_of_it = explain_outcome(search, parameter);
   if (search.outcome() != RateSearch::Outcome::kFound) throw failure(path.string(), what_came_of_it);
   say(options, what_came_of_it);
-  if (!command.train) {
-    return say(options, fmt::format("everything is in {}; train with it: {} --train", path.string(), go_on));
+  if (!command.train || signal != 0) {
+    say(options, fmt::format("everything is in {}; train with it: {} --train", path.string(), go_on));
+    if (signal != 0) throw Stopped{signal};
+    return;
   }
   folder->promote(search);
   folder.reset();  // whose lock the run takes over

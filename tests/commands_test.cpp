@@ -20,6 +20,19 @@ Json json_of(const Outcome& outcome) {
   return Json::parse(outcome.out);
 }
 
+TEST(Commands, APictureReplacesPicturesOnly) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.toml", "precious");
+  const std::string file = (folder / "config.toml").string(), png = (folder / "book.png").string();
+  const std::vector<std::string> codes{"codes", "random", "--length", "8", "--rows", "3", "--png"};
+  expect_one_line_error(run_program(with(codes, {file})), 2, "is not a PNG picture");
+  expect_one_line_error(run_program({"data", "show", "--rows", "1", "--out", file}), 2,
+                        "is not a PNG picture");
+  EXPECT_EQ(read_file(file), "precious");
+  EXPECT_EQ(run_program(with(codes, {png})).status, 0);
+  EXPECT_EQ(run_program(with(codes, {png})).status, 0) << "again";
+}
+
 TEST(Commands, SettingsAreShownAsTheyAreHere) {
   const TemporaryFolder folder;
   write_file(folder / "c.toml", "[round]\nclients = 17\n");
@@ -36,6 +49,7 @@ TEST(Commands, SettingsAreShownAsTheyAreHere) {
 TEST(Commands, ASettingTakenForAnOptionIsNamed) {
   expect_one_line_error(run_program({"train", "--rounds", "5"}), 2, "it is a setting: --set run.rounds=5");
   expect_one_line_error(run_program({"train", "--client-lr=0.1"}), 2, "--set round.client_lr=0.1");
+  expect_one_line_error(run_program({"train", "--seed", "7"}), 2, "--set run.seed=7 or --set data.seed=7");
   expect_one_line_error(run_program({"data", "stats", "--writers", "9"}), 2, "--set data.writers=9");
   const Outcome unknown = run_program({"train", "--set", "run.round=5"});
   expect_one_line_error(unknown, 2, "nearest: run.rounds, ");

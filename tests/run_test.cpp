@@ -349,7 +349,7 @@ TEST(Run, ACheckpointOfAnotherRunIsRefused) {
   }
 }
 
-TEST(Run, BytesAreFourAParameterEachWayAndAShortHeader) {
+TEST(Run, BytesAreFourPerParameterEachWayAndAShortHeader) {
   ThreadPool pool(1);
   LocalFleet fleet = tiny_fleet(pool);
   const Config config = tiny_config();

@@ -202,6 +202,20 @@ TEST(Train, ARunRemembersWhereItCameFromAndRefusesOtherData) {
       "was trained on other data");
 }
 
+TEST(Train, AResumedRunStaysOnItsDevice) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> reference{"--device", "reference"};
+  ASSERT_EQ(run_program(with(small_run(folder / "whole", 3), reference)).status, 0);
+  ASSERT_EQ(run_program(with(small_run(folder / "run", 2), reference)).status, 0);
+  const std::vector<std::string> resume{"train", "--resume", (folder / "run").string(), "--set"};
+  ASSERT_EQ(run_program(with(resume, {"run.rounds=3"})).status, 0);
+  EXPECT_EQ(read_file(folder / "run" / "model.safetensors"),
+            read_file(folder / "whole" / "model.safetensors"));
+  const Outcome moved = run_program(with(resume, {"run.rounds=4", "--device", "cpu"}));
+  ASSERT_EQ(moved.status, 0) << moved.err;
+  EXPECT_NE(moved.out.find("it may round differently"), std::string::npos) << moved.out;
+}
+
 TEST(Train, TheFileItBeganWithIsNamedWithItsHash) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program(small_run(folder / "one", 1)).status, 0);
@@ -245,7 +259,15 @@ TEST(Train, ANetworkOfTheUsersOwnTrainsAndGoesOn) {
   ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=3"}).status, 0);
   EXPECT_EQ(read_file(folder / "run" / "model.safetensors"),
             read_file(folder / "whole" / "model.safetensors"));
-  std::string model = read_file(folder / "run" / "model.toml");
+  write_file(folder / "other.toml",
+             "input = [1, 28, 28]\n[[layer]]\ntype = \"flatten\"\n[[layer]]\ntype = "
+             "\"dense\"\nunits = 62\n");
+  const std::string before = read_file(folder / "run" / "model.toml");
+  expect_one_line_error(run_program({"train", "--resume", (folder / "run").string(), "--set",
+                                     "model.file=" + (folder / "other.toml").string()}),
+                        2, "other");
+  EXPECT_EQ(read_file(folder / "run" / "model.toml"), before);
+  std::string model = before;
   model.replace(model.find("32"), 2, "64");
   write_file(folder / "run" / "model.toml", model);
   expect_one_line_error(

@@ -17,12 +17,11 @@ class Codec {
  public:
   virtual ~Codec() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;  // one line for the documentation
 
   // What arrives is what was sent, bit for bit.
   virtual bool lossless() const = 0;
 
-  // encode(...).size() for so many values.
+  // encode(...).size() for so many values, whatever they are.
   virtual size_t encoded_size(size_t values) const = 0;
 
   // Replaces `message`; its memory is used again. Both ends derive the key from (seed, draw, client).

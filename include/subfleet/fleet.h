@@ -29,7 +29,8 @@ class Fleet {
                                                   const OptimizerOptions& options) = 0;
 
   // Has every job of every cohort trained, adds the updates to the states' sums and returns one result per
-  // job, in order. A job that fails is a result, not an exception.
+  // job, in order. A client that fails is a result; only what is wrong on this side, such as data at hand
+  // that do not fit the model, is an exception.
   virtual std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) = 0;
 
   // How a state's whole model does on the fleet's test examples.

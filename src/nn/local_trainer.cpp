@@ -62,12 +62,14 @@ void check_cohort(const Cohort& cohort) {
   }
 }
 
-// The largest number of differently shaped sub-models of one cohort: one, or as many as there are tiers.
-size_t different_shapes(const Cohort& cohort) {
+// How many differently shaped sub-models there are: one per cohort, or as many as there are tiers.
+size_t count_shapes(std::span<const Cohort> cohorts) {
   std::vector<ModelSpec> shapes;
-  for (const Job& job : cohort.jobs) {
-    const ModelSpec shape = network_key(job.submodel->spec());
-    if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
+  for (const Cohort& cohort : cohorts) {
+    for (const Job& job : cohort.jobs) {
+      ModelSpec shape = network_key(job.submodel->spec());
+      if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(std::move(shape));
+    }
   }
   return shapes.size();
 }
@@ -109,13 +111,12 @@ class LocalTrainer final : public Trainer {
   std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
     std::vector<std::vector<JobResult>> results;
     std::vector<Place> places;
-    size_t shapes = 0;
     for (size_t i = 0; i < cohorts.size(); ++i) {
       check_cohort(cohorts[i]);
       results.emplace_back(cohorts[i].jobs.size());
       for (size_t job = 0; job < cohorts[i].jobs.size(); ++job) places.push_back({i, job});
-      shapes = std::max(shapes, different_shapes(cohorts[i]));
     }
+    const size_t shapes = count_shapes(cohorts);
     for (Worker& worker : workers_) {
       worker.networks.make_room(shapes + 1);  // evaluation has one more, of the whole model
       worker.sum_is_for = nullptr;
@@ -171,8 +172,12 @@ class LocalTrainer final : public Trainer {
     job.submodel->gather(cohort.state->weights(), worker.trained);
     result.bytes_down =
         transmit(*cohort.wire.down, worker.trained, key(cohort, job, Purpose::kWireDown), worker.message);
-    const bool as_it_was = cohort.wire.down->lossless();
-    if (!as_it_was) worker.update.assign(worker.trained.begin(), worker.trained.end());  // what arrived
+    if (auto fault = fault_in(result, cohort.rows)) {  // too many examples: not worth the time
+      result.outcome = JobOutcome::kRejected;
+      result.why = std::move(*fault);
+      return result;
+    }
+    if (!cohort.wire.down->lossless()) worker.update.assign(worker.trained.begin(), worker.trained.end());
 
     const Score total = result.examples == 0 ? Score{} : train_locally(job, cohort, worker);
     const double seen = std::max(1.0, static_cast<double>(cohort.how.epochs) * result.examples);
@@ -214,7 +219,8 @@ class LocalTrainer final : public Trainer {
     for (const uint32_t index : chosen) batch.append(examples.input(index), examples.labels[index]);
   }
 
-  // Sends the update back and adds what arrives, if it can be counted.
+  // Sends the update back and adds what arrives. Where `down` loses something, worker.update holds what
+  // arrived there.
   void add_update(const Job& job, const Cohort& cohort, Worker& worker, JobResult& result) {
     HostState& state = host_state(cohort.state);
     const Wire& wire = cohort.wire;
@@ -231,18 +237,13 @@ class LocalTrainer final : public Trainer {
       result.bytes_up = transmit(*wire.up, worker.update, key(cohort, job, Purpose::kWireUp), worker.message);
       if (cohort.squared_norms) result.squared_norm = squared_norm(worker.update);
     }
-    if (!std::isfinite(result.loss)) {
-      result.outcome = JobOutcome::kDiverged;
-    } else if (auto fault = fault_in(result, cohort.rows)) {
-      result.outcome = JobOutcome::kRejected;
-      result.why = std::move(*fault);
-    } else if (result.examples > 0) {
-      PartialSum& sum = sum_for(state, worker);
-      const bool sane =
-          plain ? sum.add_difference(*job.submodel, state.weights(), worker.trained, result.examples)
-                : sum.add(*job.submodel, worker.update, result.examples);
-      if (!sane) result.outcome = JobOutcome::kDiverged;
-    }
+    if (result.examples == 0) return;
+    PartialSum& sum = sum_for(state, worker);
+    const auto add = [&] {
+      return plain ? sum.add_difference(*job.submodel, state.weights(), worker.trained, result.examples)
+                   : sum.add(*job.submodel, worker.update, result.examples);
+    };
+    if (!std::isfinite(result.loss) || !add()) result.outcome = JobOutcome::kDiverged;
   }
 
   // The thread's own sum for that state, empty when it is taken up.

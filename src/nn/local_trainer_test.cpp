@@ -211,7 +211,6 @@ TEST(LocalTrainer, ShufflesAnewEachEpochByTheJobsKey) {
 class Halving final : public Codec {
  public:
   std::string_view name() const override { return "halving"; }
-  std::string_view summary() const override { return "for tests"; }
   bool lossless() const override { return false; }
   size_t encoded_size(size_t values) const override { return 4 * values + 1; }
   void encode(std::span<const float> values, const RandomKey& key,
@@ -285,7 +284,7 @@ TEST(LocalTrainer, AClientThatDivergesIsLeftOut) {
 }
 
 TEST(LocalTrainer, AnAbsurdNumberOfExamplesIsRejectedAndTheRoundGoesOn) {
-  // More than 200,000 clients' worth of one round's examples in one client; the model is tiny.
+  // Half of what a round can sum, in one client of two.
   const ModelSpec model{"tiny", {1, 1, 1}, {{.type = "dense", .name = "d", .units = 2}}};
   const SubModel whole = whole_model(model);
   ReadyExamples source;
@@ -305,6 +304,7 @@ TEST(LocalTrainer, AnAbsurdNumberOfExamplesIsRejectedAndTheRoundGoesOn) {
   EXPECT_EQ(trained.results[0].outcome, JobOutcome::kTrained);
   EXPECT_EQ(trained.results[1].outcome, JobOutcome::kRejected);
   EXPECT_NE(trained.results[1].why.find("1048576 examples"), std::string::npos) << trained.results[1].why;
+  EXPECT_EQ(trained.results[1].bytes_up, 0u) << "it was not even trained";
   EXPECT_EQ(trained.sum.examples(), 5u);
 }
 

@@ -64,7 +64,9 @@ SettingDifferences differing_settings(std::span<const RunSummary> runs) {
 std::string differences_table(std::span<const RunSummary> runs, size_t width) {
   constexpr size_t kLongestName = 32, kLongestValue = 24;
   if (runs.size() < 2) return "";
-  const auto [keys, values] = differing_settings(runs);
+  const auto differing = differing_settings(runs);
+  const auto& keys = differing.keys;
+  const auto& values = differing.values;
   if (keys.empty()) return "No setting differs between these runs.\n";
 
   Lines names{{"settings that differ"}};

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "subfleet/error.h"
 
@@ -27,7 +28,28 @@ bool is_ours(const fs::path& path, OutputKind kind) {
   constexpr std::string_view kTitle = " - Subfleet</title>";  // all that the pages of version 0.1.0 say
   const std::string text = beginning_of(path);
   const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
-  return kind == OutputKind::kPage ? says(kPageMarker) || says(kTitle) : says(kChartMarker);
+  switch (kind) {
+    case OutputKind::kPage:
+      return says(kPageMarker) || says(kTitle);
+    case OutputKind::kChart:
+      return says(kChartMarker);
+    case OutputKind::kPicture:
+      break;
+  }
+  return text.empty() || text.starts_with("\x89PNG");
+}
+
+// What it is called and how its name ends.
+std::pair<std::string_view, std::string_view> words_for(OutputKind kind) {
+  switch (kind) {
+    case OutputKind::kPage:
+      return {"a page that subfleet made", ".html"};
+    case OutputKind::kChart:
+      return {"a chart that subfleet made", ".svg"};
+    case OutputKind::kPicture:
+      break;
+  }
+  return {"a PNG picture", ".png"};
 }
 
 bool holds_a_run(const fs::path& folder) {
@@ -41,16 +63,14 @@ bool holds_a_run(const fs::path& folder) {
 }  // namespace
 
 void check_output(std::string_view option, const fs::path& path, OutputKind kind) {
-  const bool page = kind == OutputKind::kPage;
-  const std::string_view extension = page ? ".html" : ".svg";
+  const auto [what, extension] = words_for(kind);
   std::error_code code;
   const fs::path target = fs::weakly_canonical(path, code);  // a link is written through
   if (code) throw bad_request(option, fmt::format("{}: {}", path.string(), code.message()));
   if (fs::exists(target, code)) {
     // What is no plain file is refused by whoever writes it.
     if (!fs::is_regular_file(target, code) || is_ours(target, kind)) return;
-    throw bad_request(option, fmt::format("{} exists and is not a {} that subfleet made; name another file",
-                                          path.string(), page ? "page" : "chart"));
+    throw bad_request(option, fmt::format("{} exists and is not {}; name another file", path.string(), what));
   }
   if (target.extension() != extension && holds_a_run(target.parent_path())) {
     throw bad_request(option, fmt::format("{} would stand in a run's folder, where it must end in {}",

@@ -61,6 +61,14 @@ std::filesystem::path SearchFolder::candidate(double value) const {
   return path_ / kCandidates / fmt::format("{}", value);
 }
 
+std::optional<Provenance> SearchFolder::provenance() const {
+  if (!std::filesystem::exists(path_ / kCandidates)) return std::nullopt;
+  for (const auto& entry : std::filesystem::directory_iterator(path_ / kCandidates)) {
+    if (RunWriter::has_begun(entry.path())) return RunWriter::provenance(entry.path());
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<float>> SearchFolder::initial_weights(const ModelSpec& model) const {
   const std::filesystem::path file = path_ / kInitial;
   if (!std::filesystem::exists(file)) return std::nullopt;

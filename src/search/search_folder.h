@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/folder_lock.h"
+#include "store/provenance.h"
 #include "subfleet/rate_search.h"
 
 namespace subfleet {
@@ -29,6 +30,8 @@ class SearchFolder {
   Config config() const;  // as saved
   // Where a candidate's run is.
   std::filesystem::path candidate(double value) const;
+  // What the search's candidates came from; none before the first has begun.
+  std::optional<Provenance> provenance() const;
   // The weights that every candidate starts from, unless they are the model's own.
   std::optional<std::vector<float>> initial_weights(const ModelSpec& model) const;
 

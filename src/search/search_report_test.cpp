@@ -9,7 +9,7 @@
 namespace subfleet {
 namespace {
 
-TEST(SearchReport, TheTableHasALineACandidate) {
+TEST(SearchReport, TheTableHasOneLinePerCandidate) {
   EXPECT_EQ(candidate_table(search_with(valley), "server.lr"),
             "step  server.lr   log10  rounds  accuracy  fate\n"
             "----  ---------  ------  ------  --------  ------------------------\n"

@@ -68,13 +68,13 @@ T read_number(const std::string& name, const toml::node& node, Range range) {
   return static_cast<T>(value);
 }
 
-// TOML's integers end at 2^63 - 1; larger ones are written as text.
-std::optional<uint64_t> whole_number(const toml::node& node) {
+// TOML's integers end at 2^63 - 1; larger ones, where they are possible, are written as text.
+std::optional<uint64_t> whole_number(const toml::node& node, bool may_be_text) {
   if (const auto value = node.value_exact<int64_t>()) {
     if (*value < 0) return std::nullopt;
     return static_cast<uint64_t>(*value);
   }
-  const std::string text = node.value_exact<std::string>().value_or("");
+  const std::string text = may_be_text ? node.value_exact<std::string>().value_or("") : "";
   uint64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -86,7 +86,7 @@ T read_number(const std::string& name, const toml::node& node, Range range) {
   constexpr uint64_t kMost = std::numeric_limits<T>::max();
   const auto low = static_cast<uint64_t>(range.low);
   const uint64_t high = range.high < static_cast<double>(kMost) ? static_cast<uint64_t>(range.high) : kMost;
-  const std::optional<uint64_t> value = whole_number(node);
+  const std::optional<uint64_t> value = whole_number(node, std::is_same_v<T, uint64_t>);
   if (!value || *value < low || *value > high)
     throw bad_request(name, fmt::format("must be a whole number from {} to {}", low, high));
   return static_cast<T>(*value);
@@ -382,7 +382,9 @@ std::optional<std::string> first_difference(const FixedSettings& before, const F
 }
 
 void validate(Config& config) {
-  check_code(resolve_model(config.model), config.code);
+  const ModelSpec model = resolve_model(config.model);
+  config.model.name = model.name;
+  check_code(model, config.code);
   find_codec(config.wire.down);
   find_codec(config.wire.up);
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {

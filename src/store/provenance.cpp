@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "subfleet/error.h"
@@ -19,6 +20,13 @@ uint64_t from_hexadecimal(const std::string& text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (code != std::errc() || end != text.data() + text.size()) throw std::invalid_argument("not a hash");
   return value;
+}
+
+uint32_t count_at(const Json& object, const char* key) {
+  const Json& value = object.at(key);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > std::numeric_limits<uint32_t>::max())
+    throw std::invalid_argument(fmt::format("'{}' is not a count", key));
+  return value.get<uint32_t>();
 }
 
 }  // namespace
@@ -47,7 +55,7 @@ Provenance parse_provenance(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text);
     const Json& data = json.at("data");
     Provenance provenance{.data = {.source = data.at("source").get<std::string>(),
-                                   .clients = data.at("clients").get<uint32_t>(),
+                                   .clients = count_at(data, "clients"),
                                    .fingerprint = from_hexadecimal(data.at("hash").get<std::string>())},
                           .initial = {},
                           .sessions = {}};
@@ -56,12 +64,12 @@ Provenance parse_provenance(std::string_view text, std::string_view name) {
                             .fingerprint = from_hexadecimal(initial.at("hash").get<std::string>())};
     }
     for (const Json& session : json.at("sessions")) {
-      provenance.sessions.push_back({.from_round = session.at("from_round").get<uint32_t>(),
+      provenance.sessions.push_back({.from_round = count_at(session, "from_round"),
                                      .version = session.at("version").get<std::string>(),
                                      .device = session.at("device").get<std::string>(),
                                      .kernels = session.at("kernels").get<std::string>(),
-                                     .threads = session.at("threads").get<uint32_t>(),
-                                     .ranks = session.at("ranks").get<uint32_t>()});
+                                     .threads = count_at(session, "threads"),
+                                     .ranks = count_at(session, "ranks")});
     }
     return provenance;
   } catch (const Json::exception&) {

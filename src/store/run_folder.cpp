@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/toml_text.h"
+#include "store/provenance.h"
+#include "store/saved_config.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -51,7 +55,12 @@ void read_settings(RunSummary& run, const fs::path& path) {
   if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // none keeps all
   run.server_lr = table.at_path("server.lr").value<double>();
   run.clients = table.at_path("round.clients").value<int64_t>();
-  run.seed = table.at_path("run.seed").value<int64_t>();
+  if (const auto seed = run.settings.find("run.seed"); seed != run.settings.end()) {
+    const std::string& digits = seed->second;  // a text, where it is larger than TOML's integers
+    uint64_t value = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec == std::errc())
+      run.seed = value;
+  }
 }
 
 // The folder with no "." or trailing slash, and links followed, so that two spellings of it are equal.
@@ -111,6 +120,16 @@ RunSummary load_run(const fs::path& folder) {
   if (has_config) {
     run.config = read_file(config, kMostTextBytes);
     read_settings(run, config);
+  }
+  if (const fs::path model = path / kModelFile; fs::exists(model)) {
+    run.settings["model.file"] =
+        fmt::format("{} {:08x}", run.model, Hash().add(read_file(model, kMostTextBytes)).value() >> 32);
+  }
+  if (const fs::path from = path / "provenance.json"; fs::exists(from)) {
+    const Provenance provenance = parse_provenance(read_file(from, kMostTextBytes), from.string());
+    run.settings["data (hash)"] = fmt::format("{:08x}", provenance.data.fingerprint >> 32);
+    run.settings["--init"] = provenance.initial ? one_line(provenance.initial->file) : "-";
+    if (!provenance.sessions.empty()) run.settings["--device"] = one_line(provenance.sessions.back().device);
   }
   if (const fs::path search = path / "tune.json"; fs::exists(search))
     run.search_bytes = parse_search_bytes(read_file(search), search.string());

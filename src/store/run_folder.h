@@ -26,7 +26,8 @@ struct RunSummary {
   // Settings worth a column; empty where config.toml does not say.
   std::string model, family, optimizer;
   std::optional<double> keep, server_lr;
-  std::optional<int64_t> clients, seed;
+  std::optional<int64_t> clients;
+  std::optional<uint64_t> seed;
 };
 
 // Reads DIR/rounds.jsonl and DIR/config.toml, of which one may be missing (a run that has just begun), and

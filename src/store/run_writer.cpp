@@ -88,6 +88,11 @@ bool RunWriter::can_go_on(const std::filesystem::path& folder) {
   return has_begun(folder) && std::filesystem::exists(folder / kCheckpoint);
 }
 
+Provenance RunWriter::provenance(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / kProvenance;
+  return parse_provenance(read_file(file, kMostTextBytes), file.string());
+}
+
 void RunWriter::give_up(const std::filesystem::path& folder) {
   if (!can_go_on(folder)) return;
   const int log = open_or_throw(folder / kLog, O_WRONLY);
@@ -116,9 +121,7 @@ uint64_t RunWriter::restore(Run& run, const Provenance& now) {
     throw bad_request("run.rounds", fmt::format("{} of them are done already; {} would undo some",
                                                 run.round(), run.config().run.rounds));
   }
-  const Provenance provenance =
-      go_on(parse_provenance(read_file(file(kProvenance)), file(kProvenance).string()), now, run.round(),
-            folder_.string());
+  const Provenance all = go_on(provenance(folder_), now, run.round(), folder_.string());
   std::string kept;
   uint64_t bytes = 0;
   uint32_t rounds = 0;
@@ -133,7 +136,7 @@ uint64_t RunWriter::restore(Run& run, const Provenance& now) {
                       fmt::format("has {} rounds, but the checkpoint is of round {}", rounds, run.round()));
   }
   write_file(file(kLog), kept);
-  write_file(file(kProvenance), to_json(provenance));
+  write_file(file(kProvenance), to_json(all));
   save_config(file(kConfig), run.config());
   log_ = open_or_throw(file(kLog), O_WRONLY | O_APPEND);
   return bytes;

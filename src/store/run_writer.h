@@ -30,6 +30,9 @@ class RunWriter final : public RoundObserver {
   static bool has_begun(const std::filesystem::path& folder);
   static bool can_go_on(const std::filesystem::path& folder);
 
+  // What the run of a folder came from.
+  static Provenance provenance(const std::filesystem::path& folder);
+
   // Leaves only the log and the settings of a run: it will not be gone on with.
   static void give_up(const std::filesystem::path& folder);
 

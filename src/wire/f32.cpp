@@ -14,7 +14,6 @@ static_assert(std::endian::native == std::endian::little, "floats travel little-
 class F32 final : public Codec {
  public:
   std::string_view name() const override { return "f32"; }
-  std::string_view summary() const override { return "four bytes per value, exact"; }
   bool lossless() const override { return true; }
   size_t encoded_size(size_t values) const override { return values * sizeof(float); }
 

@@ -21,7 +21,7 @@ std::vector<std::vector<JobResult>> LocalFleet::train(std::span<const Cohort> co
     const size_t down = envelope_size(job_message(cohorts[i])), up = envelope_size(UpdateMessage{});
     for (JobResult& result : results[i]) {
       result.bytes_down += down;
-      result.bytes_up += up;
+      if (result.bytes_up > 0) result.bytes_up += up;  // or nothing was sent back
     }
   }
   return results;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <csignal>
@@ -65,7 +66,7 @@ class MpiFleet final : public Fleet {
 
   std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
     for (const Cohort& cohort : cohorts) {
-      const auto weights = static_cast<double>(cohort.state->weights().size());
+      const auto weights = static_cast<double>(parameter_count(*cohort.model));
       bytes_reduced_ += weights * sizeof(int64_t);
       bytes_sent_ += weights * sizeof(float);
     }
@@ -117,8 +118,11 @@ bool Ranks::leads() const { return !state_ || state_->ranks.rank() == 0; }
 
 size_t Ranks::threads(size_t asked_for) const {
   if (asked_for > 0 || !state_) return asked_for;
-  const auto sharing = static_cast<size_t>(state_->ranks.ranks_on_this_host());
-  return std::max<size_t>(1, std::thread::hardware_concurrency() / sharing);
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  cpu_set_t mine;
+  if (::sched_getaffinity(0, sizeof mine, &mine) == 0 && static_cast<size_t>(CPU_COUNT(&mine)) < cores)
+    return static_cast<size_t>(CPU_COUNT(&mine));  // mpirun has bound it to these
+  return std::max<size_t>(1, cores / static_cast<size_t>(state_->ranks.ranks_on_this_host()));
 }
 
 std::unique_ptr<Fleet> Ranks::lead(std::unique_ptr<LocalFleet> own, const Config& config,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <new>
 #include <numeric>
 
 #include "server/message.h"
@@ -13,6 +14,9 @@
 
 namespace subfleet::mpi {
 namespace {
+
+// How a fault begins: with its kind.
+constexpr auto kRequest = "r", kFailure = "f";
 
 // A job as it is told to the rank that trains it.
 struct DealtJob {
@@ -71,7 +75,7 @@ void send_weights(const Communicator& ranks, ServerState& state) {
 }
 
 void receive_weights(const Communicator& ranks, ServerState& state) {
-  std::vector<float> weights(state.weights().size());
+  std::vector<float> weights(parameter_count(state.model()));
   ranks.broadcast_values(weights);
   state.set_weights(weights);
 }
@@ -117,9 +121,12 @@ std::string fault_of(const std::function<void()>& work) {
   try {
     work();
     return {};
+  } catch (const Error& error) {
+    return (error.kind() == Error::Kind::kRequest ? kRequest : kFailure) + std::string(error.what());
+  } catch (const std::bad_alloc&) {
+    return std::string(kFailure) + "out of memory";
   } catch (const std::exception& error) {
-    const std::string what = error.what();
-    return what.empty() ? "failed" : what;
+    return std::string(kFailure) + error.what();
   }
 }
 
@@ -145,7 +152,9 @@ bool agree(const Communicator& ranks, const std::string& mine) {
   if (ranks.all(mine.empty())) return true;
   const std::vector<std::string> said = ranks.gather(mine);
   for (size_t rank = 0; rank < said.size(); ++rank) {
-    if (!said[rank].empty()) throw RankFailed(failure(fmt::format("rank {}", rank), said[rank]));
+    if (said[rank].empty()) continue;
+    const std::string who = fmt::format("rank {}", rank), why = said[rank].substr(1);
+    throw RankFailed(said[rank].front() == kRequest[0] ? bad_request(who, why) : failure(who, why));
   }
   return false;
 }
@@ -269,9 +278,7 @@ void Worker::evaluate() {
   std::string model;
   ranks_.broadcast_list(model);
   ServerState& state = state_for(0, named_model(model));
-  std::vector<float> weights(state.weights().size());
-  ranks_.broadcast_values(weights);
-  state.set_weights(weights);
+  receive_weights(ranks_, state);
   const auto [first, last] =
       chunk_share(chunks, static_cast<uint32_t>(ranks_.rank()), static_cast<uint32_t>(ranks_.count()));
   std::vector<Evaluation> mine;

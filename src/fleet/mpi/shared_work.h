@@ -52,7 +52,7 @@ class Worker {
   std::vector<std::unique_ptr<ServerState>> states_;  // of the cohorts of a round, by their order
 };
 
-// The words of what `work` throws; none if it does not.
+// What `work` throws, its kind and its words, for agree(); empty if it does not.
 std::string fault_of(const std::function<void()>& work);
 
 // A rank has said why it cannot go on; all of them are ready for the next command.
