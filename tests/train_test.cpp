@@ -399,8 +399,9 @@ TEST(Train, InitStartsFromGivenWeightsAndRefusesOthers) {
   ASSERT_EQ(run_program(barely("from-seed")).status, 0);
   EXPECT_EQ(read_file(folder / "from-given" / "model.safetensors"), read_file(given));
   EXPECT_NE(read_file(folder / "from-seed" / "model.safetensors"), read_file(given));
-  expect_one_line_error(run_program({"train", "--out", (folder / "x").string(), "--init", given}), 2,
-                        "which emnist-cnn needs");
+  const auto other =
+      with(small_run(folder / "other", 1), {"--set", "model.name=emnist-cnn", "--init", given});
+  expect_one_line_error(run_program(other), 2, "which emnist-cnn needs");
 }
 
 TEST(Train, QuietPrintsNothing) {
