@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "optimizers/weight_ranges.h"
@@ -14,8 +15,8 @@ namespace subfleet {
 template <typename Rule>
 class Adaptive final : public ServerOptimizer {
  public:
-  Adaptive(const OptimizerOptions& options, size_t weights)
-      : options_(options), m_(weights, 0.0f), v_(weights, 0.0f) {}
+  Adaptive(OptimizerOptions options, size_t weights)
+      : options_(std::move(options)), m_(weights, 0.0f), v_(weights, 0.0f) {}
 
   bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult>,
             ThreadPool& pool) override {
