@@ -90,7 +90,7 @@ std::string new_folder(const TrainingOptions& options, const std::string& kind) 
   make_folder("runs");
   std::error_code code;
   for (int attempt = 1; attempt < 1000; ++attempt) {
-    const std::string folder = attempt == 1 ? name : fmt::format("{}-{}", name, attempt);
+    std::string folder = attempt == 1 ? name : fmt::format("{}-{}", name, attempt);
     if (std::filesystem::create_directory(folder, code)) return folder;
     if (code) break;
   }
@@ -122,9 +122,10 @@ Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& 
     const auto name = [](const Provenance::Session& s) {
       return fmt::format("subfleet {} on {} {}", s.version, s.device, s.kernels);
     };
-    if (name(was) != name(is))
+    if (name(was) != name(is)) {
       say(options, fmt::format("trained by {} before, by {} from here: it may round differently", name(was),
                                name(is)));
+    }
   }
   fleet = ranks.lead(std::move(own), config, device);
 }

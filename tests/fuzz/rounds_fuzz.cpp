@@ -21,7 +21,6 @@ std::vector<std::string> seeds() {
                            .train_loss = std::numeric_limits<double>::quiet_NaN(),
                            .train_accuracy_median = 0.5,
                            .seconds = 1e-7,
-                           .diverged = 3,
                            .test_accuracy = 0.25,
                            .test_loss = 1e300};
   return {written({first}), written({first, second}), written({first, second, first}) + "{\"round\":"};
