@@ -7,33 +7,14 @@
 #include <set>
 
 #include "nn/reference/network.h"
-#include "store/checkpoint.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
-#include "subfleet/local_fleet.h"
 #include "subfleet/round_masks.h"
-#include "subfleet/thread_pool.h"
 #include "subfleet/training.h"
-#include "temporary_folder.h"
-#include "tiny_federation.h"
+#include "tiny_run.h"
 
 namespace subfleet {
 namespace {
-
-constexpr uint32_t kClients = 6;
-
-// A fleet over TinyFederation; every example is for training.
-LocalFleet tiny_fleet(ThreadPool& pool, std::string_view device = "reference") {
-  return {SplitFederation(std::make_unique<TinyFederation>(kClients), 0, 0.0), device, pool, 0};
-}
-
-Config tiny_config() {
-  Config config;
-  config.model.name = "emnist-mlp";
-  config.round.clients = 4;
-  config.run.seed = 3;
-  return config;
-}
 
 // Those of round 1.
 std::vector<SubModel> first_submodels(const Config& config) {
@@ -48,15 +29,6 @@ Config tiered_config() {
   config.code.tiers = {1.0, 0.5, 0.25};
   config.code.layers["dense2"] = {.family = "cwc", .keep = 0.75};
   return config;
-}
-
-std::vector<float> weights_after(const Config& config, uint32_t rounds, size_t threads,
-                                 std::string_view device) {
-  ThreadPool pool(threads);
-  LocalFleet fleet = tiny_fleet(pool, device);
-  subfleet::Run run(config, fleet);
-  for (uint32_t i = 0; i < rounds; ++i) run.step();
-  return {run.weights().begin(), run.weights().end()};
 }
 
 // Plain SGD through one client's examples, without shuffling.
@@ -318,37 +290,6 @@ TEST(Run, AZeroUpdateChangesNoBit) {
   }
 }
 
-TEST(Run, GoingOnFromACheckpointGivesTheSameBits) {
-  const TemporaryFolder folder;
-  ThreadPool pool(2);
-  LocalFleet fleet = tiny_fleet(pool);
-  subfleet::Run first(tiny_config(), fleet);
-  first.step();
-  first.step();
-  save_checkpoint(folder / "c", first);
-
-  subfleet::Run second(tiny_config(), fleet);
-  load_checkpoint(folder / "c", second);
-  EXPECT_EQ(second.round(), 2);
-  second.step();
-  const std::vector<float> resumed(second.weights().begin(), second.weights().end());
-  EXPECT_EQ(resumed, weights_after(tiny_config(), 3, 1, "reference"));
-}
-
-TEST(Run, ACheckpointOfAnotherRunIsRefused) {
-  const TemporaryFolder folder;
-  ThreadPool pool(1);
-  LocalFleet fleet = tiny_fleet(pool);
-  save_checkpoint(folder / "c", subfleet::Run(tiny_config(), fleet));
-  for (const auto& [name, value] :
-       {std::pair{"server.optimizer", "fedavg"}, {"run.seed", "4"}, {"server.lr", "1"}}) {
-    Config config = tiny_config();
-    set(config, name, value);
-    subfleet::Run other(config, fleet);
-    EXPECT_THROW(load_checkpoint(folder / "c", other), Error) << name;
-  }
-}
-
 TEST(Run, BytesAreFourPerParameterEachWayAndAShortHeader) {
   ThreadPool pool(1);
   LocalFleet fleet = tiny_fleet(pool);
@@ -361,22 +302,6 @@ TEST(Run, BytesAreFourPerParameterEachWayAndAShortHeader) {
   EXPECT_GT(report.bytes_up, payload);
   EXPECT_LT(report.bytes_down, payload + config.round.clients * 128);
   EXPECT_LT(report.bytes_up, payload + config.round.clients * 128);
-}
-
-// A line taken out of the saved settings is a change as much as one put in.
-TEST(Run, ACheckpointKnowsTheSettingsThatAreNoLongerThere) {
-  const TemporaryFolder folder;
-  ThreadPool pool(1);
-  LocalFleet fleet = tiny_fleet(pool);
-  Config with = tiny_config(), without = tiny_config();
-  with.code.layers["dense2"] = {.family = "", .keep = 0.25};
-  with.code.family = without.code.family = "random";
-  subfleet::Run own(with, fleet), plain(without, fleet);
-  save_checkpoint(folder / "own", own);
-  save_checkpoint(folder / "plain", plain);
-  EXPECT_THROW(load_checkpoint(folder / "own", plain), Error);
-  EXPECT_THROW(load_checkpoint(folder / "plain", own), Error);
-  load_checkpoint(folder / "own", own);
 }
 
 TEST(Run, WhenEveryClientDivergesTheRunSaysSo) {
