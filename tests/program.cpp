@@ -67,7 +67,7 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
 
 }  // namespace
 
-bool can_run_ranks() { return std::string_view(SUBFLEET_MPIEXEC) != ""; }
+bool can_run_ranks() { return !std::string_view(SUBFLEET_MPIEXEC).empty(); }
 
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const TemporaryFolder folder;
