@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/file.h"
-#include "nn/trainers.h"
 #include "nn/training_operations.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
 #include "subfleet/thread_pool.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet::cli {
 namespace {
@@ -106,7 +106,7 @@ RoundSpeed measure_here(const RoundCase& work) {
                    .parameters = parameter_count(part),
                    .threads = static_cast<uint32_t>(pool.threads())};
   for (uint32_t time = 0; time < work.repeat; ++time) {
-    speed.peak = std::max(speed.peak, cpu_peak(pool));
+    speed.peak = std::max(speed.peak, trainer_peak("cpu", pool));
     const Clock::time_point start = Clock::now();
     for (uint32_t round = 0; round < work.rounds; ++round) {
       const Cohort cohort = run.begin_round();

@@ -39,12 +39,18 @@ class Trainer {
   virtual std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) = 0;
 };
 
-// `reference` (plain loops, the truth) or `cpu` (oneDNN); throws Error naming the nearest. The pool and the
-// source outlive it.
+// `reference` (plain loops, the truth), `cpu` (oneDNN), `cuda` (one NVIDIA GPU) or `cuda-tf32` (the same with
+// TF32 products); throws Error naming the nearest, or saying why there is none. The pool and the source outlive
+// it.
 std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool, const ExampleSource& source);
 std::vector<std::string> trainer_names();
 
 // What the device computes with ("avx512"), for a run's provenance; empty where there is no choice.
 std::string trainer_kernels(std::string_view device);
+
+// For benchmarks: floating-point operations per second that it reaches on registers alone (0: unknown), and
+// the most memory of its own, beside the process', that it has held (0: it has none).
+double trainer_peak(std::string_view device, ThreadPool& pool);
+uint64_t trainer_memory(std::string_view device);
 
 }  // namespace subfleet

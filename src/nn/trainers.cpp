@@ -10,18 +10,31 @@ namespace {
 
 bool always() { return true; }
 std::string plain_loops() { return {}; }
+double unknown_peak(ThreadPool&) { return 0; }
+uint64_t no_memory() { return 0; }
 
 struct TrainerEntry {
   std::string_view name;
   bool (*is_available)();
   std::unique_ptr<Trainer> (*make)(ThreadPool&, const ExampleSource&);
   std::string (*kernels)();
+  double (*peak)(ThreadPool&);
+  uint64_t (*memory)();
 };
 
-constexpr std::array<TrainerEntry, 2> kTrainers{{
-    {"reference", always, make_reference_trainer, plain_loops},
-    {"cpu", has_cpu_trainer, make_cpu_trainer, cpu_kernels},
+constexpr std::array<TrainerEntry, 4> kTrainers{{
+    {"reference", always, make_reference_trainer, plain_loops, unknown_peak, no_memory},
+    {"cpu", has_cpu_trainer, make_cpu_trainer, cpu_kernels, cpu_peak, no_memory},
+    {"cuda", has_cuda_trainer, make_cuda_trainer, cuda_kernels, cuda_peak, cuda_memory},
+    {"cuda-tf32", has_cuda_trainer, make_cuda_tf32_trainer, cuda_kernels, cuda_peak, cuda_memory},
 }};
+
+const TrainerEntry& find_entry(std::string_view device) {
+  for (const TrainerEntry& entry : kTrainers) {
+    if (entry.name == device) return entry;
+  }
+  throw unknown_name("device", device, trainer_names());
+}
 
 }  // namespace
 
@@ -35,17 +48,11 @@ std::vector<std::string> trainer_names() {
 
 std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool,
                                       const ExampleSource& source) {
-  for (const TrainerEntry& entry : kTrainers) {
-    if (entry.name == device) return entry.make(pool, source);
-  }
-  throw unknown_name("device", device, trainer_names());
+  return find_entry(device).make(pool, source);
 }
 
-std::string trainer_kernels(std::string_view device) {
-  for (const TrainerEntry& entry : kTrainers) {
-    if (entry.name == device) return entry.kernels();
-  }
-  throw unknown_name("device", device, trainer_names());
-}
+std::string trainer_kernels(std::string_view device) { return find_entry(device).kernels(); }
+double trainer_peak(std::string_view device, ThreadPool& pool) { return find_entry(device).peak(pool); }
+uint64_t trainer_memory(std::string_view device) { return find_entry(device).memory(); }
 
 }  // namespace subfleet

@@ -14,6 +14,15 @@ std::unique_ptr<Trainer> make_reference_trainer(ThreadPool& pool, const ExampleS
 bool has_cpu_trainer();
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource& source);
 
+// The same for a build without a CUDA toolkit, which links no_cuda/. A machine without a GPU has the trainer,
+// and making it throws Error that says what is missing. TF32 rounds the factors of large products to 10 bits.
+bool has_cuda_trainer();
+std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source);
+std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool& pool, const ExampleSource& source);
+std::string cuda_kernels();         // "NVIDIA H200"
+double cuda_peak(ThreadPool& pool);  // like cpu_peak(), of the GPU's f32 units
+uint64_t cuda_memory();             // the most that this process has held on the GPU so far, in bytes
+
 // Which kernels the cpu trainer runs: "avx512", "avx2" or "portable".
 std::string cpu_kernels();
 

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What every file of this folder stands on: errors in one line, memory that is given back, one GPU per process.
+namespace subfleet::cuda {
+
+// Throws Error for everything but success: what was being done, what CUDA says, and what would help.
+void check(cudaError_t code, std::string_view doing);
+
+// After a kernel was launched.
+inline void check_launch(std::string_view kernel) { check(cudaGetLastError(), kernel); }
+
+// Makes this process' GPU the current one: the first, or under mpirun the one of the rank's number on its
+// machine. Throws Error where there is no GPU that can be used.
+void use_gpu();
+
+std::string gpu_name();
+
+// Bytes on the GPU, counted for memory_peak().
+void* allocate(size_t bytes);
+void release(void* at, size_t bytes);
+uint64_t memory_peak();
+
+// An array on the GPU, uninitialised.
+template <typename T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(size_t count) : at_(static_cast<T*>(allocate(count * sizeof(T)))), count_(count) {}
+  Buffer(Buffer&& other) noexcept
+      : at_(std::exchange(other.at_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~Buffer() { release(at_, count_ * sizeof(T)); }
+
+  T* data() { return at_; }
+  const T* data() const { return at_; }
+  size_t size() const { return count_; }
+
+  // At least so many; what was in it is lost if it grows.
+  void grow(size_t count) {
+    if (count <= count_) return;
+    *this = Buffer();  // first, so that both are never there at once
+    *this = Buffer(count);
+  }
+
+  void zero(cudaStream_t stream) {
+    check(cudaMemsetAsync(at_, 0, count_ * sizeof(T), stream), "clearing memory");
+  }
+  // The host's memory may be used again when it returns.
+  void upload(std::span<const T> values, cudaStream_t stream, size_t at = 0) {
+    check(cudaMemcpyAsync(at_ + at, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream),
+          "copying to the GPU");
+  }
+  // Waits for everything before it.
+  void download(std::span<T> values, cudaStream_t stream, size_t at = 0) const {
+    check(cudaMemcpyAsync(values.data(), at_ + at, values.size_bytes(), cudaMemcpyDeviceToHost, stream),
+          "copying from the GPU");
+    check(cudaStreamSynchronize(stream), "copying from the GPU");
+  }
+
+ private:
+  T* at_ = nullptr;
+  size_t count_ = 0;
+};
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const { return stream_; }
+  void wait() const { check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace subfleet::cuda
