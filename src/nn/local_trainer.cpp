@@ -12,54 +12,17 @@
 
 #include "nn/aligned.h"
 #include "nn/host_state.h"
+#include "nn/jobs.h"
 #include "nn/recently_used.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
 
-// What decides how a network computes: everything in its model but what things are called and who may hold
-// them.
-ModelSpec network_key(ModelSpec model) {
-  model.name.clear();
-  model.vocabulary.clear();
-  for (LayerSpec& layer : model.layers) {
-    layer.name.clear();
-    layer.droppable = false;
-  }
-  return model;
-}
-
-void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose) {
-  if (examples.features != model.input.size() ||
-      examples.inputs.size() != examples.count() * examples.features) {
-    throw bad_request(whose, fmt::format("examples of {} values, but {} wants {}", examples.features,
-                                         model.name, model.input.size()));
-  }
-  const auto classes = static_cast<int64_t>(class_count(model));
-  for (const int32_t label : examples.labels) {
-    if (label < 0 || label >= classes) {
-      throw bad_request(
-          whose, fmt::format("label {} is not below the {} classes of {}", label, classes, model.name));
-    }
-  }
-}
-
 HostState& host_state(ServerState* state) {
   auto* mine = dynamic_cast<HostState*>(state);
   if (mine == nullptr) throw failure("train", "the state was made by another device");
   return *mine;
-}
-
-void check_cohort(const Cohort& cohort) {
-  if (cohort.how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
-  if (cohort.how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
-  const size_t weights = host_state(cohort.state).weights().size();
-  for (const Job& job : cohort.jobs) {
-    if (job.submodel->whole_size() == weights) continue;
-    throw bad_request("train", fmt::format("a sub-model of a model of {} weights; the state has {}",
-                                           job.submodel->whole_size(), weights));
-  }
 }
 
 // How many differently shaped sub-models there are: one per cohort, or as many as there are tiers.
@@ -112,7 +75,7 @@ class LocalTrainer final : public Trainer {
     std::vector<std::vector<JobResult>> results;
     std::vector<Place> places;
     for (size_t i = 0; i < cohorts.size(); ++i) {
-      check_cohort(cohorts[i]);
+      check_cohort(cohorts[i], host_state(cohorts[i].state).weights().size());
       results.emplace_back(cohorts[i].jobs.size());
       for (size_t job = 0; job < cohorts[i].jobs.size(); ++job) places.push_back({i, job});
     }
@@ -137,10 +100,7 @@ class LocalTrainer final : public Trainer {
     const Examples& examples = source_.test_set();
     const ModelSpec& model = host_state(&state).model();
     check_examples(examples, model, "evaluation");
-    if (first + count > chunk_count(examples.count())) {
-      throw bad_request("evaluation", fmt::format("chunks {} to {} of {}", first, first + count,
-                                                  chunk_count(examples.count())));
-    }
+    check_chunks(first, count, examples.count());
     const std::span<const float> weights = state.weights();
     const size_t classes = class_count(model);
     std::vector<Evaluation> chunks(count);
@@ -171,7 +131,7 @@ class LocalTrainer final : public Trainer {
     worker.trained.resize(job.submodel->size());
     job.submodel->gather(cohort.state->weights(), worker.trained);
     result.bytes_down =
-        transmit(*cohort.wire.down, worker.trained, key(cohort, job, Purpose::kWireDown), worker.message);
+        transmit(*cohort.wire.down, worker.trained, job_key(cohort, job, Purpose::kWireDown), worker.message);
     if (auto fault = fault_in(result, cohort.rows)) {  // too many examples: not worth the time
       result.outcome = JobOutcome::kRejected;
       result.why = std::move(*fault);
@@ -180,9 +140,7 @@ class LocalTrainer final : public Trainer {
     if (!cohort.wire.down->lossless()) worker.update.assign(worker.trained.begin(), worker.trained.end());
 
     const Score total = result.examples == 0 ? Score{} : train_locally(job, cohort, worker);
-    const double seen = std::max(1.0, static_cast<double>(cohort.how.epochs) * result.examples);
-    result.loss = total.loss / seen;
-    result.accuracy = static_cast<double>(total.correct) / seen;
+    set_means(result, cohort.how, total.loss, total.correct);
     add_update(job, cohort, worker, result);
     return result;
   }
@@ -191,7 +149,7 @@ class LocalTrainer final : public Trainer {
   Score train_locally(const Job& job, const Cohort& cohort, Worker& worker) {
     const LocalTraining& how = cohort.how;
     Network& net = network(job.submodel->spec(), worker);
-    Random random(key(cohort, job, Purpose::kBatchOrder));
+    Random random(job_key(cohort, job, Purpose::kBatchOrder));
     std::vector<uint32_t>& order = worker.order;
     order.resize(worker.examples.count());
     std::iota(order.begin(), order.end(), 0u);
@@ -208,10 +166,6 @@ class LocalTrainer final : public Trainer {
       }
     }
     return total;
-  }
-
-  static RandomKey key(const Cohort& cohort, const Job& job, Purpose purpose) {
-    return {.seed = cohort.seed, .round = cohort.draw, .client = job.client, .purpose = purpose};
   }
 
   static void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, Examples& batch) {
@@ -234,7 +188,8 @@ class LocalTrainer final : public Trainer {
       }
       for (size_t i = 0; i < worker.update.size(); ++i)
         worker.update[i] = worker.trained[i] - worker.update[i];
-      result.bytes_up = transmit(*wire.up, worker.update, key(cohort, job, Purpose::kWireUp), worker.message);
+      result.bytes_up =
+          transmit(*wire.up, worker.update, job_key(cohort, job, Purpose::kWireUp), worker.message);
       if (cohort.squared_norms) result.squared_norm = squared_norm(worker.update);
     }
     if (result.examples == 0) return;

@@ -19,9 +19,9 @@ std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource&
 bool has_cuda_trainer();
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source);
 std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool& pool, const ExampleSource& source);
-std::string cuda_kernels();         // "NVIDIA H200"
+std::string cuda_kernels();          // "NVIDIA H200"
 double cuda_peak(ThreadPool& pool);  // like cpu_peak(), of the GPU's f32 units
-uint64_t cuda_memory();             // the most that this process has held on the GPU so far, in bytes
+uint64_t cuda_memory();              // the most that this process has held on the GPU so far, in bytes
 
 // Which kernels the cpu trainer runs: "avx512", "avx2" or "portable".
 std::string cpu_kernels();

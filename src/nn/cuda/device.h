@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-// What every file of this folder stands on: errors in one line, memory that is given back, one GPU per process.
+// What every file of this folder stands on: errors in one line, memory that is given back, one GPU per
+// process.
 namespace subfleet::cuda {
 
 // Throws Error for everything but success: what was being done, what CUDA says, and what would help.
@@ -78,15 +79,27 @@ class Buffer {
 
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream"); }
+  Stream() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
+  ~Stream() {
+    cudaEventDestroy(event_);
+    cudaStreamDestroy(stream_);
+  }
   operator cudaStream_t() const { return stream_; }
   void wait() const { check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
+  // What is put into this one from now on begins after what is in `other` now.
+  void follow(cudaStream_t other) {
+    check(cudaEventRecord(event_, other), "ordering streams");
+    check(cudaStreamWaitEvent(stream_, event_, 0), "ordering streams");
+  }
 
  private:
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace subfleet::cuda

@@ -5,7 +5,8 @@ namespace subfleet {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw bad_request("device cuda", "this build has no CUDA; install CUDA's toolkit and build again, or use cpu");
+  throw bad_request("device cuda",
+                    "this build has no CUDA; install CUDA's toolkit and build again, or use cpu");
 }
 
 }  // namespace

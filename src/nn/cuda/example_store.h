@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "nn/cuda/device.h"
+#include "subfleet/examples.h"
+#include "subfleet/model.h"
+#include "subfleet/thread_pool.h"
+
+namespace subfleet::cuda {
+
+// One client's examples on the GPU.
+struct StoredExamples {
+  const float* inputs = nullptr;
+  const int32_t* labels = nullptr;
+  uint32_t count = 0;
+};
+
+// Examples on the GPU, uploaded when they are first asked for and kept as long as there is room.
+class ExampleStore {
+ public:
+  // Keeps at most about so many bytes of clients.
+  ExampleStore(const ExampleSource& source, ThreadPool& pool, size_t budget)
+      : source_(source), pool_(pool), budget_(budget) {}
+
+  // Those of each client, in order; they stay until the next call. Throws Error for ones the model cannot
+  // take.
+  std::vector<StoredExamples> of_clients(std::span<const uint32_t> clients, const ModelSpec& model,
+                                         cudaStream_t stream);
+  // The test set, with room for whole chunks of `chunk`.
+  StoredExamples test_set(const ModelSpec& model, size_t chunk, cudaStream_t stream);
+
+ private:
+  void check(const Examples& examples, const ModelSpec& model, const std::string& whose) const;
+  StoredExamples put(const Examples& examples, cudaStream_t stream);
+  std::byte* room(size_t bytes);
+
+  const ExampleSource& source_;
+  ThreadPool& pool_;
+  size_t budget_;
+  size_t held_ = 0;  // bytes of slabs
+  std::vector<Buffer<std::byte>> slabs_;
+  size_t used_ = 0;  // of the last slab
+  std::map<uint32_t, StoredExamples> clients_;
+  Buffer<float> test_inputs_;
+  Buffer<int32_t> test_labels_;
+};
+
+}  // namespace subfleet::cuda

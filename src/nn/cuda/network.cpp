@@ -1,0 +1,103 @@
+#include "nn/cuda/network.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "subfleet/error.h"
+
+namespace subfleet::cuda {
+namespace {
+
+struct Entry {
+  std::string_view type;
+  std::unique_ptr<Layer> (*make)(const LayerPlan&);
+  bool does_relu;    // that follows it
+  bool undoes_relu;  // of the layer before it
+};
+
+// `flatten` changes nothing here and is left out of a network.
+constexpr std::array<Entry, 7> kLayers{{
+    {"avgpool", make_avgpool, false, true},
+    {"conv2d", make_conv2d, true, true},
+    {"dense", make_dense, true, true},
+    {"embedding", make_embedding, false, false},
+    {"lstm", make_lstm, false, false},
+    {"maxpool", make_maxpool, false, true},
+    {"relu", make_relu, false, false},
+}};
+
+const Entry& entry_of(const LayerSpec& spec) {
+  const auto* found = std::ranges::find(kLayers, spec.type, &Entry::type);
+  if (found == kLayers.end()) throw failure("device cuda", "it has no layer of type " + spec.type);
+  return *found;
+}
+
+// The layers that compute, with every ReLU that a neighbour can do on the way left to it.
+std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32) {
+  std::vector<LayerSite> sites = layer_sites(model);
+  std::erase_if(sites, [](const LayerSite& site) { return site.spec.type == "flatten"; });
+  std::vector<LayerPlan> plans;
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const bool done = sites[i].spec.type == "relu" && !plans.empty() && i + 1 < sites.size() &&
+                      entry_of(plans.back().site.spec).does_relu && !plans.back().relu_after &&
+                      entry_of(sites[i + 1].spec).undoes_relu;
+    if (done) {
+      plans.back().relu_after = true;
+      continue;
+    }
+    const bool before = !plans.empty() && plans.back().relu_after;
+    plans.push_back({sites[i], rows, tf32, false, before});
+  }
+  return plans;
+}
+
+}  // namespace
+
+JobNetwork::JobNetwork(const ModelSpec& model, int rows, bool tf32)
+    : plans_(plan_layers(model, rows, tf32)), rows_(rows), features_(model.input.size()), widest_(0) {
+  for (const LayerPlan& plan : plans_) {
+    layers_.push_back(entry_of(plan.site.spec).make(plan));
+    widest_ = std::max(widest_, plan.site.output.size());
+  }
+  const auto learns = [](const LayerPlan& plan) { return plan.site.weights_count > 0; };
+  first_learning_ = static_cast<size_t>(std::ranges::find_if(plans_, learns) - plans_.begin());
+  outputs_.resize(layers_.size());
+}
+
+void JobNetwork::reserve(int jobs, bool learns) {
+  const size_t rows = static_cast<size_t>(jobs) * static_cast<size_t>(rows_);
+  if (learns) input_.grow(rows * features_);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->reserve(jobs);
+    outputs_[i].grow(rows * plans_[i].site.output.size());
+  }
+  if (!learns) return;
+  for (Buffer<float>& gradient : gradients_) gradient.grow(rows * widest_);
+}
+
+size_t JobNetwork::bytes_per_job(bool learns) const {
+  size_t values = learns ? features_ + 2 * widest_ : 0;
+  // A layer's own room is at most a few times what leaves it and what comes in.
+  for (const LayerPlan& plan : plans_) values += 2 * plan.site.output.size() + plan.site.input.size();
+  return values * static_cast<size_t>(rows_) * sizeof(float);
+}
+
+const float* JobNetwork::forward(const Step& step, const float* input) {
+  const float* x = input;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->forward(step, x, outputs_[i].data());
+    x = outputs_[i].data();
+  }
+  return x;
+}
+
+void JobNetwork::backward(const Step& step, const float* input) {
+  for (size_t i = layers_.size(); i-- > first_learning_;) {
+    const float* x = i == 0 ? input : outputs_[i - 1].data();
+    float* dx = i > first_learning_ ? gradients_[i % 2].data() : nullptr;
+    layers_[i]->backward(step, x, outputs_[i].data(), gradients_[(i + 1) % 2].data(), dx);
+  }
+}
+
+}  // namespace subfleet::cuda

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nn/cuda/layer.h"
+
+namespace subfleet::cuda {
+
+// The layers of one model for batches of one size, and room for what flows between them, for many jobs at
+// once.
+class JobNetwork {
+ public:
+  JobNetwork(const ModelSpec& model, int rows, bool tf32);
+
+  // Room for so many jobs; `learns`: for backward() too.
+  void reserve(int jobs, bool learns);
+  // What reserve() takes per job, about.
+  size_t bytes_per_job(bool learns) const;
+
+  float* input() { return input_.data(); }  // [job][row][feature]
+  // The logits, [job][row][class], of input() or of what is given instead of it.
+  const float* forward(const Step& step, const float* input);
+  float* logits_gradient() { return gradients_[layers_.size() % 2].data(); }
+  // From logits_gradient(), of the input of the last forward(); steps the weights.
+  void backward(const Step& step, const float* input);
+
+  Stream& stream() { return stream_; }
+
+ private:
+  std::vector<LayerPlan> plans_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  int rows_;
+  size_t features_, widest_;  // values per row: of the input, of the largest between two layers
+  size_t first_learning_;     // the first layer with weights: before it nobody asks for a gradient
+  Buffer<float> input_;
+  std::vector<Buffer<float>> outputs_;
+  Buffer<float> gradients_[2];
+  Stream stream_;
+};
+
+}  // namespace subfleet::cuda

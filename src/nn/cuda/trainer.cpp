@@ -1,0 +1,450 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "nn/cuda/example_store.h"
+#include "nn/cuda/held_weights.h"
+#include "nn/cuda/jobs.h"
+#include "nn/cuda/network.h"
+#include "nn/cuda/peak.h"
+#include "nn/cuda/state.h"
+#include "nn/jobs.h"
+#include "nn/recently_used.h"
+#include "nn/trainers.h"
+#include "subfleet/error.h"
+#include "subfleet/thread_pool.h"
+
+namespace subfleet {
+namespace cuda {
+namespace {
+
+// Networks are told apart by this.
+struct NetworkKey {
+  ModelSpec model;
+  uint32_t rows = 0;
+  bool operator==(const NetworkKey&) const = default;
+};
+
+// One job of a wave, and where everything of it lies.
+struct Place {
+  size_t cohort = 0, job = 0;
+  StoredExamples examples;
+  uint32_t steps = 0;
+  size_t order = 0;          // of its first example in the orders of the wave
+  float* weights = nullptr;  // on the GPU
+};
+
+// Jobs that take every step together: the same shape of sub-model, batch and rate.
+struct Group {
+  NetworkKey key;
+  float client_lr = 0;
+  std::vector<size_t> places;  // those with the most steps first
+  JobNetwork* network = nullptr;
+  float* weights = nullptr;
+  size_t stride = 0;
+  size_t first_job = 0;  // of its jobs in the wave's list on the GPU
+};
+
+CudaState& state_of(ServerState* state) {
+  auto* mine = dynamic_cast<CudaState*>(state);
+  if (mine == nullptr) throw failure("train", "the state was made by another device");
+  return *mine;
+}
+
+uint32_t steps_of(uint32_t examples, const LocalTraining& how) {
+  return how.epochs * ((examples + how.batch - 1) / how.batch);
+}
+
+size_t free_memory() {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+  return free;
+}
+
+class CudaTrainer final : public Trainer {
+ public:
+  // The memory is shared out when the first trainer of a process is made: what is left is for the server's
+  // states and what the layers need beside.
+  CudaTrainer(ThreadPool& pool, const ExampleSource& source, bool tf32)
+      : pool_(pool),
+        tf32_(tf32),
+        budget_(free_memory() / 5 * 2),
+        store_(source, pool, budget_),
+        networks_(2) {}
+
+  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
+    return std::make_unique<CudaState>(model, options, stream_);
+  }
+
+  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+    std::vector<std::vector<JobResult>> results;
+    for (const Cohort& cohort : cohorts) {
+      check_cohort(cohort, state_of(cohort.state).size());
+      results.emplace_back(cohort.jobs.size());
+    }
+    std::vector<Place> places = places_of(cohorts, results);
+    std::span<Place> left = places;
+    while (!left.empty()) {
+      const size_t wave = wave_size(cohorts, left);
+      train_wave(cohorts, left.first(wave), results);
+      left = left.subspan(wave);
+    }
+    return results;
+  }
+
+  std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) override {
+    const CudaState& mine = state_of(&state);
+    const StoredExamples test = store_.test_set(mine.model(), kEvaluationChunk, stream_);
+    check_chunks(first, count, test.count);
+    JobNetwork& network = network_of({network_key(mine.model()), kEvaluationChunk});
+    const size_t features = mine.model().input.size();
+    const auto classes = static_cast<int>(class_count(mine.model()));
+    const size_t most = std::clamp<size_t>(budget_ / network.bytes_per_job(false), 1, 128);  // chunks at once
+    network.reserve(static_cast<int>(std::min(most, count)), false);
+    chunk_losses_.grow(count);
+    chunk_correct_.grow(count);
+    for (size_t done = 0; done < count; done += most) {
+      const size_t chunks = std::min(most, count - done), begin = (first + done) * kEvaluationChunk;
+      const size_t examples = std::min(chunks * kEvaluationChunk, test.count - begin);
+      // Inference only reads the weights, which all chunks share.
+      const Step step{.stream = stream_,
+                      .jobs = static_cast<int>(chunks),
+                      .rows = kEvaluationChunk,
+                      .weights = const_cast<float*>(mine.device_weights()),
+                      .stride = 0,
+                      .client_lr = 0};
+      const float* logits = network.forward(step, test.inputs + begin * features);
+      score_chunks(logits, test.labels + begin, static_cast<int>(examples), kEvaluationChunk, classes,
+                   chunk_losses_.data() + done, chunk_correct_.data() + done, stream_);
+    }
+    std::vector<double> losses(count);
+    std::vector<uint32_t> correct(count);
+    chunk_losses_.download(losses, stream_);
+    chunk_correct_.download(correct, stream_);
+    std::vector<Evaluation> chunks;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t begin = (first + i) * kEvaluationChunk;
+      chunks.push_back({.examples = std::min<size_t>(kEvaluationChunk, test.count - begin),
+                        .correct = correct[i],
+                        .loss = losses[i]});
+    }
+    return chunks;
+  }
+
+ private:
+  JobNetwork& network_of(const NetworkKey& key) {
+    return *networks_.get(key, [&](const NetworkKey& wanted) {
+      return std::make_unique<JobNetwork>(wanted.model, static_cast<int>(wanted.rows), tf32_);
+    });
+  }
+
+  // The jobs that train: one without examples, or with too many, has its result at once.
+  std::vector<Place> places_of(std::span<const Cohort> cohorts,
+                               std::vector<std::vector<JobResult>>& results) {
+    std::vector<Place> places;
+    for (size_t c = 0; c < cohorts.size(); ++c) {
+      const Cohort& cohort = cohorts[c];
+      std::vector<uint32_t> clients;
+      for (const Job& job : cohort.jobs) clients.push_back(job.client);
+      const std::vector<StoredExamples> examples = store_.of_clients(clients, *cohort.model, stream_);
+      for (size_t j = 0; j < cohort.jobs.size(); ++j) {
+        JobResult& result = results[c][j];
+        result.outcome = JobOutcome::kTrained;
+        result.examples = examples[j].count;
+        result.bytes_down = cohort.wire.down->encoded_size(cohort.jobs[j].submodel->size());
+        if (auto fault = fault_in(result, cohort.rows)) {
+          result.outcome = JobOutcome::kRejected;
+          result.why = std::move(*fault);
+          continue;
+        }
+        result.bytes_up = cohort.wire.up->encoded_size(cohort.jobs[j].submodel->size());
+        if (result.examples == 0) continue;
+        places.push_back({.cohort = c,
+                          .job = j,
+                          .examples = examples[j],
+                          .steps = steps_of(examples[j].count, cohort.how)});
+      }
+    }
+    return places;
+  }
+
+  // As many jobs as there is memory for, at least one.
+  size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) {
+    size_t bytes = 0, count = 0;
+    for (const Place& place : places) {
+      const SubModel& submodel = *cohorts[place.cohort].jobs[place.job].submodel;
+      // Between two layers flows about as much as the largest layers hold; the weights dominate the rest.
+      size_t values = submodel.size();
+      for (const Shape& shape : layer_shapes(submodel.spec()))
+        values += 5 * shape.size() * cohorts[place.cohort].how.batch;
+      bytes += values * sizeof(float);
+      if (count > 0 && bytes > budget_) break;
+      ++count;
+    }
+    return count;
+  }
+
+  std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Place> places) {
+    std::vector<Group> groups;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Cohort& cohort = cohorts[places[i].cohort];
+      const NetworkKey key{network_key(cohort.jobs[places[i].job].submodel->spec()), cohort.how.batch};
+      auto found = std::ranges::find_if(groups, [&](const Group& group) {
+        return group.client_lr == cohort.how.client_lr && group.key == key;
+      });
+      if (found == groups.end()) {
+        groups.push_back({.key = key, .client_lr = cohort.how.client_lr});
+        found = groups.end() - 1;
+      }
+      found->places.push_back(i);
+    }
+    for (Group& group : groups) {
+      std::ranges::stable_sort(group.places, std::greater{}, [&](size_t i) { return places[i].steps; });
+    }
+    return groups;
+  }
+
+  void train_wave(std::span<const Cohort> cohorts, std::span<Place> places,
+                  std::vector<std::vector<JobResult>>& results) {
+    std::vector<Group> groups = groups_of(cohorts, places);
+    networks_.make_room(groups.size() + 1);  // and the one of evaluation
+    weights_.resize(std::max(weights_.size(), groups.size()));
+    for (size_t g = 0; g < groups.size(); ++g) make_room(groups[g], weights_[g], cohorts, places);
+    upload_jobs(groups, cohorts, places);
+
+    // The jobs of a cohort lie one after the other in a wave.
+    std::vector<std::span<Place>> of_cohorts(cohorts.size());
+    for (size_t begin = 0; begin < places.size();) {
+      size_t end = begin;
+      while (end < places.size() && places[end].cohort == places[begin].cohort) ++end;
+      of_cohorts[places[begin].cohort] = places.subspan(begin, end - begin);
+      begin = end;
+    }
+    if (held_.size() < cohorts.size()) held_ = std::vector<HeldWeights>(cohorts.size());
+    std::vector<std::vector<float>> given(places.size());  // where `down` loses something
+    for (size_t c = 0; c < cohorts.size(); ++c) {
+      if (!of_cohorts[c].empty()) give_out(cohorts[c], of_cohorts[c], held_[c], given, places.data());
+    }
+    train_groups(groups, cohorts, places);
+    loss_sums_.grow(places.size());
+    correct_sums_.grow(places.size());
+    sum_scores(jobs_.data(), static_cast<int>(places.size()), loss_sums_.data(), correct_sums_.data(),
+               stream_);
+    for (size_t c = 0; c < cohorts.size(); ++c) {
+      if (!of_cohorts[c].empty())
+        take_back(cohorts[c], of_cohorts[c], held_[c], given, places.data(), results[c]);
+    }
+  }
+
+  // Weights of all jobs one after the other, each beginning a line of the cache.
+  void make_room(Group& group, Buffer<float>& weights, std::span<const Cohort> cohorts,
+                 std::span<Place> places) {
+    constexpr size_t kLine = 32;
+    const Place& any = places[group.places.front()];
+    const size_t size = cohorts[any.cohort].jobs[any.job].submodel->size();
+    group.stride = (size + kLine - 1) / kLine * kLine;
+    weights.grow(group.stride * group.places.size());
+    group.weights = weights.data();
+    for (size_t i = 0; i < group.places.size(); ++i)
+      places[group.places[i]].weights = group.weights + i * group.stride;
+    group.network = &network_of(group.key);
+    group.network->reserve(static_cast<int>(group.places.size()), true);
+  }
+
+  // Which examples, in which order, each job trains on, and where its scores go.
+  void upload_jobs(std::vector<Group>& groups, std::span<const Cohort> cohorts, std::span<Place> places) {
+    size_t total = 0;
+    for (Place& place : places) {
+      place.order = total;
+      total += size_t{place.examples.count} * cohorts[place.cohort].how.epochs;
+    }
+    host_orders_.resize(total);
+    pool_.parallel_for(places.size(), [&](size_t i, size_t) { shuffle(cohorts, places[i]); });
+    orders_.grow(total);
+    losses_.grow(total);
+    correct_.grow(total);
+    orders_.upload(host_orders_, stream_);
+
+    std::vector<DeviceJob> jobs;
+    for (Group& group : groups) {
+      group.first_job = jobs.size();
+      for (const size_t i : group.places) {
+        const Place& place = places[i];
+        jobs.push_back({.inputs = place.examples.inputs,
+                        .labels = place.examples.labels,
+                        .order = orders_.data() + place.order,
+                        .losses = losses_.data() + place.order,
+                        .correct = correct_.data() + place.order,
+                        .examples = place.examples.count,
+                        .epochs = cohorts[place.cohort].how.epochs,
+                        .slot = static_cast<uint32_t>(i)});
+      }
+    }
+    jobs_.grow(jobs.size());
+    jobs_.upload(jobs, stream_);
+  }
+
+  void shuffle(std::span<const Cohort> cohorts, const Place& place) {
+    const Cohort& cohort = cohorts[place.cohort];
+    Random random(job_key(cohort, cohort.jobs[place.job], Purpose::kBatchOrder));
+    const size_t count = place.examples.count;
+    for (uint32_t epoch = 0; epoch < cohort.how.epochs; ++epoch) {
+      const auto order = std::span(host_orders_).subspan(place.order + epoch * count, count);
+      if (epoch == 0) {
+        std::iota(order.begin(), order.end(), 0u);
+      } else {
+        std::copy_n(order.begin() - static_cast<std::ptrdiff_t>(count), count, order.begin());
+      }
+      if (cohort.how.shuffle) random.shuffle(order);
+    }
+  }
+
+  // Every job gets its weights, through the codec.
+  void give_out(const Cohort& cohort, std::span<const Place> places, HeldWeights& held,
+                std::vector<std::vector<float>>& given, const Place* first) {
+    std::vector<HeldJob> jobs;
+    for (const Place& place : places) {
+      jobs.push_back({.submodel = cohort.jobs[place.job].submodel,
+                      .values = place.weights,
+                      .examples = place.examples.count});
+    }
+    held.set(jobs, stream_);
+    held.gather(state_of(cohort.state).device_weights(), stream_);
+    if (cohort.wire.down->lossless() && cohort.wire.up->lossless()) return;
+    for (const Place& place : places) {
+      const Job& job = cohort.jobs[place.job];
+      std::vector<float>& values = given[static_cast<size_t>(&place - first)];
+      values = download(place.weights, job.submodel->size());
+      transmit(*cohort.wire.down, values, job_key(cohort, job, Purpose::kWireDown), message_);
+      upload(values, place.weights);
+    }
+  }
+
+  void train_groups(std::vector<Group>& groups, std::span<const Cohort> cohorts,
+                    std::span<const Place> places) {
+    uint32_t steps = 0;
+    for (const Group& group : groups) {
+      steps = std::max(steps, places[group.places.front()].steps);
+      group.network->stream().follow(stream_);
+    }
+    for (uint32_t step = 0; step < steps; ++step) {
+      for (const Group& group : groups) {
+        const auto active =
+            std::ranges::count_if(group.places, [&](size_t i) { return places[i].steps > step; });
+        if (active > 0) take_step(group, static_cast<int>(active), step, cohorts, places);
+      }
+    }
+    for (const Group& group : groups) stream_.follow(group.network->stream());
+  }
+
+  void take_step(const Group& group, int active, uint32_t index, std::span<const Cohort> cohorts,
+                 std::span<const Place> places) {
+    JobNetwork& network = *group.network;
+    const ModelSpec& model = *cohorts[places[group.places.front()].cohort].model;
+    const DeviceJob* jobs = jobs_.data() + group.first_job;
+    const auto rows = static_cast<int>(group.key.rows);
+    const Step step{.stream = network.stream(),
+                    .jobs = active,
+                    .rows = rows,
+                    .weights = group.weights,
+                    .stride = group.stride,
+                    .client_lr = group.client_lr};
+    fill_batches(jobs, active, rows, index, static_cast<int>(model.input.size()), network.input(),
+                 step.stream);
+    const float* logits = network.forward(step, network.input());
+    score_batches(jobs, active, rows, index, logits, static_cast<int>(class_count(model)),
+                  network.logits_gradient(), step.stream);
+    network.backward(step, network.input());
+  }
+
+  // Every job's update, through the codec, is added to the state's sum.
+  void take_back(const Cohort& cohort, std::span<const Place> places, HeldWeights& held,
+                 std::vector<std::vector<float>>& given, const Place* first,
+                 std::vector<JobResult>& results) {
+    CudaState& state = state_of(cohort.state);
+    const auto slot = static_cast<size_t>(places.data() - first);
+    const bool exact = cohort.wire.down->lossless() && cohort.wire.up->lossless();
+    if (!exact) {
+      for (const Place& place : places) {
+        std::vector<float>& update = given[static_cast<size_t>(&place - first)];
+        const std::vector<float> trained = download(place.weights, update.size());
+        for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - update[i];
+        transmit(*cohort.wire.up, update, job_key(cohort, cohort.jobs[place.job], Purpose::kWireUp),
+                 message_);
+        upload(update, place.weights);
+      }
+    }
+    const float* whole = exact ? state.device_weights() : nullptr;
+    held.inspect(whole, loss_sums_.data() + slot, cohort.squared_norms, stream_);
+    held.merge(whole, state.sums(), state.holders(), stream_);
+
+    const std::vector<uint32_t> refused = downloaded(held.refused(), places.size());
+    const std::vector<double> losses = downloaded(loss_sums_.data() + slot, places.size());
+    const std::vector<uint32_t> correct = downloaded(correct_sums_.data() + slot, places.size());
+    std::vector<double> norms;
+    if (cohort.squared_norms) norms = downloaded(held.squared_norms(), places.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      JobResult& result = results[places[i].job];
+      set_means(result, cohort.how, losses[i], correct[i]);
+      if (cohort.squared_norms) result.squared_norm = norms[i];
+      if (refused[i] != 0) {
+        result.outcome = JobOutcome::kDiverged;
+      } else {
+        state.add_examples(result.examples);
+      }
+    }
+  }
+
+  template <typename T>
+  std::vector<T> downloaded(const T* from, size_t count) {
+    std::vector<T> values(count);
+    check(cudaMemcpyAsync(values.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost, stream_),
+          "copying from the GPU");
+    stream_.wait();
+    return values;
+  }
+  std::vector<float> download(const float* from, size_t count) { return downloaded(from, count); }
+  void upload(std::span<const float> values, float* to) {
+    check(cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_),
+          "copying to the GPU");
+  }
+
+  ThreadPool& pool_;
+  bool tf32_;
+  size_t budget_;  // bytes, for the jobs of a wave and for the clients' examples each
+  Stream stream_;
+  ExampleStore store_;
+  RecentlyUsed<NetworkKey, std::unique_ptr<JobNetwork>> networks_;
+  std::vector<Buffer<float>> weights_;  // of the groups
+  std::vector<HeldWeights> held_;       // of the cohorts
+  std::vector<uint32_t> host_orders_;
+  Buffer<uint32_t> orders_, correct_, correct_sums_, chunk_correct_;
+  Buffer<double> losses_, loss_sums_, chunk_losses_;
+  Buffer<DeviceJob> jobs_;
+  std::vector<std::byte> message_;
+};
+
+std::unique_ptr<Trainer> make(ThreadPool& pool, const ExampleSource& source, bool tf32) {
+  use_gpu();
+  return std::make_unique<CudaTrainer>(pool, source, tf32);
+}
+
+}  // namespace
+}  // namespace cuda
+
+bool has_cuda_trainer() { return true; }
+
+std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source) {
+  return cuda::make(pool, source, false);
+}
+std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool& pool, const ExampleSource& source) {
+  return cuda::make(pool, source, true);
+}
+
+std::string cuda_kernels() { return cuda::gpu_name(); }
+double cuda_peak(ThreadPool&) { return cuda::f32_peak(); }
+uint64_t cuda_memory() { return cuda::memory_peak(); }
+
+}  // namespace subfleet

@@ -1,0 +1,63 @@
+#include "nn/jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "subfleet/error.h"
+#include "subfleet/trainer.h"
+
+namespace subfleet {
+
+void check_cohort(const Cohort& cohort, size_t weights_of_state) {
+  if (cohort.how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
+  if (cohort.how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
+  for (const Job& job : cohort.jobs) {
+    if (job.submodel->whole_size() == weights_of_state) continue;
+    throw bad_request("train", fmt::format("a sub-model of a model of {} weights; the state has {}",
+                                           job.submodel->whole_size(), weights_of_state));
+  }
+}
+
+void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose) {
+  if (examples.features != model.input.size() ||
+      examples.inputs.size() != examples.count() * examples.features) {
+    throw bad_request(whose, fmt::format("examples of {} values, but {} wants {}", examples.features,
+                                         model.name, model.input.size()));
+  }
+  const auto classes = static_cast<int64_t>(class_count(model));
+  for (const int32_t label : examples.labels) {
+    if (label < 0 || label >= classes) {
+      throw bad_request(
+          whose, fmt::format("label {} is not below the {} classes of {}", label, classes, model.name));
+    }
+  }
+}
+
+void check_chunks(size_t first, size_t count, size_t test_examples) {
+  if (first + count <= chunk_count(test_examples)) return;
+  throw bad_request("evaluation",
+                    fmt::format("chunks {} to {} of {}", first, first + count, chunk_count(test_examples)));
+}
+
+RandomKey job_key(const Cohort& cohort, const Job& job, Purpose purpose) {
+  return {.seed = cohort.seed, .round = cohort.draw, .client = job.client, .purpose = purpose};
+}
+
+ModelSpec network_key(ModelSpec model) {
+  model.name.clear();
+  model.vocabulary.clear();
+  for (LayerSpec& layer : model.layers) {
+    layer.name.clear();
+    layer.droppable = false;
+  }
+  return model;
+}
+
+void set_means(JobResult& result, const LocalTraining& how, double loss, uint64_t correct) {
+  const double seen = std::max(1.0, static_cast<double>(how.epochs) * result.examples);
+  result.loss = loss / seen;
+  result.accuracy = static_cast<double>(correct) / seen;
+}
+
+}  // namespace subfleet
