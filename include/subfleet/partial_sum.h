@@ -44,6 +44,8 @@ class PartialSum {
   std::span<const uint32_t> holders() const { return held_; }
   uint64_t examples() const { return examples_; }
   void set_examples(uint64_t examples);
+  // Throws Error from kMostExamples on.
+  static void check_examples(uint64_t examples);
 
   bool held(size_t weight) const { return held_[weight] != 0; }
   // The part of all examples whose clients held the weight.
@@ -53,8 +55,9 @@ class PartialSum {
   // The mean update over those who held the weight; 0 where nobody did.
   double mean(size_t weight) const { return mean_of(sum_[weight], held_[weight]); }
 
-  // mean() from the two plain values, without a branch: where nobody held the weight, the sum is 0.
-  static double mean_of(int64_t sum, uint32_t holders) {
+  // mean() from the two plain values, without a branch: where nobody held the weight, the sum is 0. On every
+  // device.
+  static constexpr double mean_of(int64_t sum, uint32_t holders) {
     return static_cast<double>(sum) / static_cast<double>(holders == 0 ? 1 : holders) * kResolution;
   }
 

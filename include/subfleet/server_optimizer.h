@@ -23,8 +23,8 @@ struct OptimizerOptions {
       "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
 };
 
-// Steps the whole model's weights from a round's mean updates. A new optimizer is one file in src/optimizers
-// and one line in server_optimizer.cpp.
+// Steps the whole model's weights from a round's mean updates, on the host. A new optimizer is one header in
+// src/optimizers and a word in rules.h, for every device.
 class ServerOptimizer {
  public:
   virtual ~ServerOptimizer() = default;

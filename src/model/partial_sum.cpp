@@ -13,13 +13,6 @@
 namespace subfleet {
 namespace {
 
-void check_examples(uint64_t examples) {
-  if (examples < PartialSum::kMostExamples) return;
-  throw bad_request("round.clients",
-                    fmt::format("{} examples in one round; less than {} can be summed exactly", examples,
-                                PartialSum::kMostExamples));
-}
-
 // The nearest integer to a value below 2^51 in size, ties to even, without a call and on every lane of a
 // vector: adding 1.5 * 2^52 leaves it in the lowest bits.
 uint64_t nearest(double value) {
@@ -110,6 +103,13 @@ void PartialSum::merge(const PartialSum& other) {
   examples_ += other.examples_;
   for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += other.sum_[i];
   for (size_t i = 0; i < held_.size(); ++i) held_[i] += other.held_[i];
+}
+
+void PartialSum::check_examples(uint64_t examples) {
+  if (examples < kMostExamples) return;
+  throw bad_request(
+      "round.clients",
+      fmt::format("{} examples in one round; less than {} can be summed exactly", examples, kMostExamples));
 }
 
 void PartialSum::set_examples(uint64_t examples) {

@@ -1,10 +1,9 @@
 #include "nn/host_state.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <string>
 
-#include "subfleet/error.h"
+#include "nn/state_checks.h"
 
 namespace subfleet {
 
@@ -22,26 +21,16 @@ std::vector<Moment> HostState::moments() {
 }
 
 void HostState::set_weights(std::span<const float> weights) {
-  if (weights.size() != weights_.size()) {
-    throw bad_request("weights",
-                      fmt::format("{} of them, but {} has {}", weights.size(), model_.name, weights_.size()));
-  }
+  check_weights(model_, weights_.size(), weights);
   std::ranges::copy(weights, weights_.begin());
 }
 
 void HostState::set_moments(std::span<const std::vector<float>> moments) {
   const auto mine = optimizer_->moments();
-  if (moments.size() != mine.size()) {
-    throw bad_request("moments",
-                      fmt::format("{} of them; the optimizer has {}", moments.size(), mine.size()));
-  }
-  for (size_t i = 0; i < mine.size(); ++i) {
-    if (moments[i].size() != mine[i].values.size()) {
-      throw bad_request("moments", fmt::format("'{}' has {} values; {} has {}", mine[i].name,
-                                               moments[i].size(), model_.name, mine[i].values.size()));
-    }
-    std::ranges::copy(moments[i], mine[i].values.begin());
-  }
+  std::vector<std::string> names;
+  for (const auto& moment : mine) names.push_back(moment.name);
+  check_moments(model_, weights_.size(), names, moments);
+  for (size_t i = 0; i < mine.size(); ++i) std::ranges::copy(moments[i], mine[i].values.begin());
 }
 
 bool HostState::step(std::span<const JobResult> results) {

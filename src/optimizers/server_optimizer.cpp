@@ -1,31 +1,100 @@
 #include "subfleet/server_optimizer.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <utility>
 
-#include "optimizers/optimizers.h"
-#include "subfleet/error.h"
+#include "optimizers/rules.h"
+#include "optimizers/weight_math.h"
+#include "optimizers/weight_ranges.h"
 
 namespace subfleet {
 namespace {
 
-struct Entry {
-  std::string_view name;
-  double default_lr;
-  bool wants_squared_norms;
-  std::unique_ptr<ServerOptimizer> (*make)(const OptimizerOptions&, size_t weights);
+double squared_norm_of_mean(const PartialSum& updates, ThreadPool& pool) {
+  const int64_t* sums = updates.sums().data();
+  const uint32_t* holders = updates.holders().data();
+  const auto examples = static_cast<double>(std::max<uint64_t>(1, updates.examples()));
+  std::vector<double> ranges(weight_range_count(updates.size()), 0.0);
+  for_weight_ranges(updates.size(), pool, [&](size_t begin, size_t end) {
+    std::array<double, kNormLanes> lanes{};
+    for (size_t first = begin; first < end; first += kNormLanes) {
+      const size_t count = std::min(kNormLanes, end - first);
+      for (size_t i = 0; i < count; ++i)
+        lanes[i] += squared_mean(sums[first + i], holders[first + i], examples);
+    }
+    for (size_t half = kNormLanes / 2; half > 0; half /= 2) {
+      for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    }
+    ranges[begin / kWeightRange] = lanes[0];
+  });
+  return sum_of_ranges(ranges);
+}
+
+// A rule over all weights in this process' memory.
+template <typename Rule>
+class HostOptimizer final : public ServerOptimizer {
+ public:
+  HostOptimizer(const Rule& rule, size_t weights) : rule_(rule) {
+    for (auto& moment : moments_) moment.assign(weights, 0.0f);
+  }
+
+  bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult> results,
+            ThreadPool& pool) override {
+    const auto rule = rule_of_round(rule_, results, [&] { return squared_norm_of_mean(updates, pool); });
+    return move(rule, weights, updates, pool, std::make_index_sequence<Rule::kMoments.size()>());
+  }
+
+  std::vector<MutableMoment> moments() override {
+    std::vector<MutableMoment> all;
+    for (size_t i = 0; i < moments_.size(); ++i) all.push_back({std::string(Rule::kMoments[i]), moments_[i]});
+    return all;
+  }
+
+ private:
+  template <typename OfRound, size_t... kIndex>
+  bool move(const OfRound& rule, std::span<float> weights, const PartialSum& updates, ThreadPool& pool,
+            std::index_sequence<kIndex...>) {
+    return all_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
+      return move_range(rule, updates.sums().data(), updates.holders().data(), begin, end, weights.data(),
+                        moments_[kIndex].data()...);
+    });
+  }
+
+  template <typename OfRound, typename... Moments>
+  static bool move_range(const OfRound rule, const int64_t* sums, const uint32_t* holders, size_t begin,
+                         size_t end, float* weights, Moments*... moments) {
+    uint32_t finite = 1;
+#pragma omp simd reduction(& : finite)
+    for (size_t i = begin; i < end; ++i) {
+      rule(sums[i], holders[i], weights[i], moments[i]...);
+      finite &= is_finite(weights[i]);
+    }
+    return finite != 0;
+  }
+
+  Rule rule_;
+  std::array<std::vector<float>, Rule::kMoments.size()> moments_;
 };
 
-constexpr std::array<Entry, 5> kOptimizers{{
-    {"fedavg", 1.0, false, make_fedavg},
-    {"fedadam", 0.01, false, make_fedadam},
-    {"fedadagrad", 0.01, false, make_fedadagrad},
-    {"fedyogi", 0.01, false, make_fedyogi},
-    {"fedexp", 1.0, true, make_fedexp},
-}};
+struct Traits {
+  std::string name;
+  double default_lr;
+  bool wants_squared_norms;
+};
 
-const Entry& find(std::string_view name) {
-  for (const Entry& entry : kOptimizers) {
-    if (entry.name == name) return entry;
+std::vector<Traits> all_traits() {
+  std::vector<Traits> all;
+  for_each_rule([&]<typename Rule>() {
+    all.push_back({std::string(Rule::kName), Rule::kDefaultLr, Rule::kWantsSquaredNorms});
+  });
+  return all;
+}
+
+Traits find(std::string_view name) {
+  for (const Traits& traits : all_traits()) {
+    if (traits.name == name) return traits;
   }
   throw unknown_name("server.optimizer", name, server_optimizer_names());
 }
@@ -34,7 +103,7 @@ const Entry& find(std::string_view name) {
 
 std::vector<std::string> server_optimizer_names() {
   std::vector<std::string> names;
-  for (const Entry& entry : kOptimizers) names.emplace_back(entry.name);
+  for (const Traits& traits : all_traits()) names.push_back(traits.name);
   return names;
 }
 
@@ -43,10 +112,9 @@ bool wants_squared_norms(std::string_view optimizer) { return find(optimizer).wa
 double default_server_lr(std::string_view optimizer) { return find(optimizer).default_lr; }
 
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights) {
-  const Entry& entry = find(options.optimizer);
-  OptimizerOptions resolved = options;
-  if (resolved.lr == 0) resolved.lr = entry.default_lr;
-  return entry.make(resolved, weights);
+  return make_from_rule<ServerOptimizer>(options, [&]<typename Rule>(const Rule& rule) {
+    return std::make_unique<HostOptimizer<Rule>>(rule, weights);
+  });
 }
 
 }  // namespace subfleet

@@ -2,22 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 
 #include "base/wide_vectors.h"
+#include "optimizers/weight_math.h"
 #include "subfleet/thread_pool.h"
 
 namespace subfleet {
 
-constexpr size_t kWeightRange = size_t{1} << 16;
-
-// How many pieces so many weights make.
-constexpr size_t weight_range_count(size_t weights) { return (weights + kWeightRange - 1) / kWeightRange; }
-
-// Calls body(begin, end) over all weights, in pieces that the pool shares out.
+// Calls body(begin, end) for every range of weights; the pool shares them out.
 template <typename Body>
 void for_weight_ranges(size_t weights, ThreadPool& pool, Body&& body) {
   pool.parallel_for(weight_range_count(weights), [&](size_t piece, size_t) {
@@ -33,11 +26,6 @@ bool all_weight_ranges(size_t weights, ThreadPool& pool, Body&& body) {
     if (!on_wide_vectors([&] { return body(begin, end); })) all = false;
   });
   return all;
-}
-
-// std::isfinite as a comparison, which vectors have: 0 or 1.
-inline uint32_t is_finite(float value) {
-  return std::abs(value) <= std::numeric_limits<float>::max() ? 1u : 0u;
 }
 
 }  // namespace subfleet

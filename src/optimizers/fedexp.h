@@ -1,11 +1,15 @@
-#include <algorithm>
-#include <vector>
+#pragma once
 
-#include "optimizers/move_by_means.h"
-#include "optimizers/optimizers.h"
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "optimizers/fedavg.h"
+#include "subfleet/round.h"
+#include "subfleet/server_optimizer.h"
 
 namespace subfleet {
-namespace {
 
 // Jhunjhunwala et al. 2023 (FedExP): no rate to tune; the more the clients' updates disagree, the further the
 // server goes along their mean:
@@ -14,14 +18,18 @@ namespace {
 // held it, and in |mean|^2 it counts by their share of the examples: both sums are then over the same updates
 // of single weights, eta is at least 1/2 before the maximum as in the paper, and without dropout it is the
 // paper's.
-class FedExp final : public ServerOptimizer {
+class FedExp {
  public:
+  static constexpr std::string_view kName = "fedexp";
+  static constexpr double kDefaultLr = 1.0;
+  static constexpr bool kWantsSquaredNorms = true;
+  static constexpr std::array<std::string_view, 0> kMoments{};
+
   explicit FedExp(const OptimizerOptions& options) : lr_(options.lr), tau_(options.tau) {}
 
-  bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult> results,
-            ThreadPool& pool) override {
-    const double of_clients = mean_squared_norm(results), of_mean = squared_norm_of_mean(updates, pool);
-    return move_by_means(weights, updates, lr_ * std::max(1.0, of_clients / (2 * (of_mean + tau_))), pool);
+  FedAvg of_round(std::span<const JobResult> results, double squared_norm_of_mean) const {
+    const double of_clients = mean_squared_norm(results);
+    return FedAvg(lr_ * std::max(1.0, of_clients / (2 * (squared_norm_of_mean + tau_))));
   }
 
  private:
@@ -36,26 +44,7 @@ class FedExp final : public ServerOptimizer {
     return examples == 0 ? 0 : sum / examples;
   }
 
-  // The pieces are always the same, and added in their order.
-  static double squared_norm_of_mean(const PartialSum& updates, ThreadPool& pool) {
-    std::vector<double> pieces(weight_range_count(updates.size()), 0.0);
-    for_weight_ranges(updates.size(), pool, [&](size_t begin, size_t end) {
-      double sum = 0;
-      for (size_t i = begin; i < end; ++i) sum += updates.share(i) * updates.mean(i) * updates.mean(i);
-      pieces[weight_range_count(begin)] = sum;
-    });
-    double sum = 0;
-    for (const double piece : pieces) sum += piece;
-    return sum;
-  }
-
   double lr_, tau_;
 };
-
-}  // namespace
-
-std::unique_ptr<ServerOptimizer> make_fedexp(const OptimizerOptions& options, size_t) {
-  return std::make_unique<FedExp>(options);
-}
 
 }  // namespace subfleet

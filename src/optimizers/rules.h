@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
+#include "optimizers/fedadagrad.h"
+#include "optimizers/fedadam.h"
+#include "optimizers/fedavg.h"
+#include "optimizers/fedexp.h"
+#include "optimizers/fedyogi.h"
+#include "subfleet/error.h"
+#include "subfleet/server_optimizer.h"
+
+namespace subfleet {
+
+// Every server optimizer: what it does to one weight, written once for the host's loops and the GPU's
+// kernels, which give the same bits. A new one is a header with such a class and a word in this list; no
+// device needs more. It has
+//   kName, kDefaultLr, kWantsSquaredNorms, kMoments (the names of what it keeps per weight);
+//   a constructor from OptimizerOptions, whose lr is never 0 there; only plain numbers as members, because
+//   it is copied to the GPU;
+//   operator()(sum, holders, weight, moments...) const, SUBFLEET_HOST_DEVICE, arithmetic only, without
+//   branches and in double;
+//   or, where kWantsSquaredNorms, of_round(results, squared_norm_of_mean), the rule that moves the round's
+//   weights, in place of operator().
+using ServerRules = std::tuple<FedAvg, FedAdam, FedAdagrad, FedYogi, FedExp>;
+
+// Calls visit.operator()<Rule>() for each, in the order of the list.
+template <typename Visit>
+void for_each_rule(Visit&& visit) {
+  [&]<typename... Rules>(std::type_identity<std::tuple<Rules...>>) {
+    (visit.template operator()<Rules>(), ...);
+  }(std::type_identity<ServerRules>());
+}
+
+// make(rule) of the rule that the options choose; throws Error naming the nearest.
+template <typename Product, typename Make>
+std::unique_ptr<Product> make_from_rule(OptimizerOptions options, Make&& make) {
+  std::unique_ptr<Product> made;
+  for_each_rule([&]<typename Rule>() {
+    if (Rule::kName != options.optimizer) return;
+    if (options.lr == 0) options.lr = Rule::kDefaultLr;
+    made = make(Rule(options));
+  });
+  if (made == nullptr) throw unknown_name("server.optimizer", options.optimizer, server_optimizer_names());
+  return made;
+}
+
+// The rule that moves this round's weights; squared_norm_of_mean() is called where the rule wants it.
+template <typename Rule, typename Norm>
+auto rule_of_round(const Rule& rule, std::span<const JobResult> results, Norm&& squared_norm_of_mean) {
+  if constexpr (Rule::kWantsSquaredNorms) {
+    return rule.of_round(results, squared_norm_of_mean());
+  } else {
+    return rule;
+  }
+}
+
+}  // namespace subfleet
