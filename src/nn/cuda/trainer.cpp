@@ -195,8 +195,9 @@ class CudaTrainer final : public Trainer {
         return group.client_lr == cohort.how.client_lr && group.key == key;
       });
       if (found == groups.end()) {
-        groups.push_back({.key = key, .client_lr = cohort.how.client_lr});
-        found = groups.end() - 1;
+        found = groups.insert(groups.end(), Group{});
+        found->key = key;
+        found->client_lr = cohort.how.client_lr;
       }
       found->places.push_back(i);
     }

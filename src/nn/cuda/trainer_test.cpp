@@ -1,0 +1,211 @@
+#include <cmath>
+#include <string>
+
+#include "nn/cuda/gpu_testing.h"
+#include "nn/trainer_testing.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+// One client with the whole model, whose batch is all its examples: the gradient of one step.
+struct OneStep {
+  ModelSpec model;
+  std::vector<float> weights = random_weights(model);
+  ReadyExamples examples;
+  SubModel whole = whole_model(model);
+  std::vector<Job> jobs{{.client = 0, .row = 0, .submodel = &whole}};
+
+  OneStep(ModelSpec of, size_t rows) : model(std::move(of)) {
+    examples.clients.push_back(random_examples(model, rows, 3));
+    examples.test = random_examples(model, 130, 20);
+  }
+  Trained train(Trainer& trainer, uint32_t batch) const {
+    const Cohort cohort{.model = &model,
+                        .code = {},
+                        .seed = 3,
+                        .draw = 1,
+                        .rows = 1,
+                        .jobs = jobs,
+                        .how = {.epochs = 1, .batch = batch, .client_lr = 1.0f},
+                        .wire = exact_wire()};
+    return train_cohort(trainer, cohort, weights);
+  }
+};
+
+std::vector<double> means_of(const PartialSum& sum) {
+  std::vector<double> means(sum.size());
+  for (size_t i = 0; i < means.size(); ++i) means[i] = sum.mean(i);
+  return means;
+}
+
+double relative_distance(const std::vector<double>& actual, const std::vector<double>& expected) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+    norm += expected[i] * expected[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+class CudaTrainer : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda::has_gpu()) GTEST_SKIP() << "no GPU that CUDA can use";
+  }
+  ThreadPool pool_{2};
+};
+
+TEST_F(CudaTrainer, HasTheGradientsOfReference) {
+  for (const ModelSpec& model : small_models()) {
+    for (const size_t rows : {1, 4, 7, 10, 13, 20, 50}) {
+      SCOPED_TRACE(model.name + ", rows " + std::to_string(rows));
+      const OneStep step(model, rows);
+      const Trained actual = step.train(*make_trainer("cuda", pool_, step.examples), 50);
+      const Trained expected = step.train(*make_trainer("reference", pool_, step.examples), 50);
+      expect_close_tensors(model, means_of(actual.sum), means_of(expected.sum), 2e-5);
+      EXPECT_EQ(actual.results[0].accuracy, expected.results[0].accuracy);
+      EXPECT_NEAR(actual.results[0].loss, expected.results[0].loss, 1e-5);
+    }
+  }
+}
+
+TEST_F(CudaTrainer, HasTheGradientsOfReferenceInTf32) {
+  for (const ModelSpec& model : small_models()) {
+    for (const size_t rows : {10, 50}) {
+      SCOPED_TRACE(model.name + ", rows " + std::to_string(rows));
+      const OneStep step(model, rows);
+      const Trained actual = step.train(*make_trainer("cuda-tf32", pool_, step.examples), 50);
+      const Trained expected = step.train(*make_trainer("reference", pool_, step.examples), 50);
+      EXPECT_LE(relative_distance(means_of(actual.sum), means_of(expected.sum)), 3e-3);
+      EXPECT_NEAR(actual.results[0].loss, expected.results[0].loss, 1e-2);
+    }
+  }
+}
+
+TEST_F(CudaTrainer, AgreesWithReferenceOverAWholeRound) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    SCOPED_TRACE(model.name);
+    const SmallRound round(model);
+    const LocalTraining how{.epochs = 2, .batch = 10, .client_lr = 0.2f};
+    const auto [results, actual] = round.train(*make_trainer("cuda", pool_, round.examples), how);
+    const auto [expected_results, expected] =
+        round.train(*make_trainer("reference", pool_, round.examples), how);
+    EXPECT_EQ(actual.examples(), expected.examples());
+    for (size_t i = 0; i < actual.size(); ++i) ASSERT_EQ(actual.holders()[i], expected.holders()[i]) << i;
+    expect_close_tensors(round.model, means_of(actual), means_of(expected), 5e-5);
+    for (size_t i = 0; i < results.size(); ++i) {
+      EXPECT_EQ(results[i].outcome, expected_results[i].outcome);
+      EXPECT_EQ(results[i].examples, expected_results[i].examples);
+      EXPECT_EQ(results[i].accuracy, expected_results[i].accuracy);
+      EXPECT_NEAR(results[i].loss, expected_results[i].loss, 1e-5);
+      EXPECT_EQ(results[i].bytes_down, expected_results[i].bytes_down);
+      EXPECT_EQ(results[i].bytes_up, expected_results[i].bytes_up);
+    }
+  }
+}
+
+// A round of the paper's network with half sub-models, as the benchmark has it.
+TEST_F(CudaTrainer, AgreesWithReferenceOnThePapersNetwork) {
+  const ModelSpec model = find_model("emnist-cnn");
+  ReadyExamples examples;
+  std::deque<SubModel> submodels;
+  std::vector<Job> jobs;
+  Random random({.seed = 8});
+  for (uint32_t client = 0; client < 2; ++client) {
+    std::vector<std::vector<uint32_t>> kept;
+    for (const size_t units : {64u, 2048u}) {
+      std::vector<uint32_t> all(units);
+      for (uint32_t i = 0; i < units; ++i) all[i] = i;
+      random.shuffle(std::span(all));
+      all.resize(units / 2);
+      std::ranges::sort(all);
+      kept.push_back(std::move(all));
+    }
+    submodels.emplace_back(model, kept);
+    jobs.push_back({.client = client, .row = client, .submodel = &submodels.back()});
+    examples.clients.push_back(random_examples(model, 20, client));
+  }
+  const std::vector<float> weights = initial_weights(model, 1);
+  const Cohort cohort{.model = &model,
+                      .code = {},
+                      .seed = 3,
+                      .draw = 1,
+                      .rows = 2,
+                      .jobs = jobs,
+                      .how = {.epochs = 1, .batch = 10, .client_lr = 0.035f},
+                      .wire = exact_wire()};
+  const Trained expected = train_cohort(*make_trainer("reference", pool_, examples), cohort, weights);
+  const Trained f32 = train_cohort(*make_trainer("cuda", pool_, examples), cohort, weights);
+  const Trained tf32 = train_cohort(*make_trainer("cuda-tf32", pool_, examples), cohort, weights);
+  EXPECT_LE(relative_distance(means_of(f32.sum), means_of(expected.sum)), 2e-5);
+  EXPECT_LE(relative_distance(means_of(tf32.sum), means_of(expected.sum)), 5e-3);
+}
+
+// The sum is of integers, so equal updates are equal bits.
+TEST_F(CudaTrainer, AJobsUpdateDependsOnTheJobAlone) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    const LocalTraining how{.epochs = 2, .batch = 4, .client_lr = 0.2f};
+    for (const char* device : {"cuda", "cuda-tf32"}) {
+      const auto trainer = make_trainer(device, pool_, round.examples);
+      const Trained together = round.train(*trainer, how);
+      EXPECT_EQ(round.train(*trainer, how).sum, together.sum) << "the same again";
+      PartialSum alone(together.sum.size());
+      for (const Job& job : round.jobs) {
+        Cohort cohort = round.cohort(how);
+        cohort.jobs = {&job, 1};
+        const Trained one = train_cohort(*trainer, cohort, round.weights);
+        EXPECT_EQ(one.results[0].loss, together.results[job.row].loss);
+        alone.merge(one.sum);
+      }
+      EXPECT_EQ(alone, together.sum) << device << ": one after the other";
+    }
+  }
+}
+
+TEST_F(CudaTrainer, CohortsOfSeveralRunsKeepTheirBits) {
+  const SmallRound round;
+  const LocalTraining how{.epochs = 1, .batch = 10, .client_lr = 0.1f};
+  const auto trainer = make_trainer("cuda", pool_, round.examples);
+  std::vector<float> other = round.weights;
+  for (float& weight : other) weight *= 0.5f;
+  const auto first = state_of(*trainer, round.model, round.weights),
+             second = state_of(*trainer, round.model, other);
+  std::vector<Cohort> cohorts(2, round.cohort(how));
+  cohorts[0].state = first.get();
+  cohorts[1].state = second.get();
+  const auto results = trainer->train(cohorts);
+  const Trained alone = train_cohort(*trainer, round.cohort(how), other);
+  EXPECT_EQ(sum_of(*second), alone.sum);
+  for (size_t i = 0; i < alone.results.size(); ++i) EXPECT_EQ(results[1][i].loss, alone.results[i].loss);
+}
+
+TEST_F(CudaTrainer, EvaluatesLikeReference) {
+  for (const ModelSpec& model : small_models()) {
+    SCOPED_TRACE(model.name);
+    const OneStep step(model, 3);
+    const auto trainer = make_trainer("cuda", pool_, step.examples);
+    const Evaluation actual = evaluate(*trainer, model, step.weights, 130);
+    const Evaluation expected =
+        evaluate(*make_trainer("reference", pool_, step.examples), model, step.weights, 130);
+    EXPECT_EQ(actual.examples, 130u);
+    EXPECT_EQ(actual.correct, expected.correct);
+    EXPECT_NEAR(actual.mean_loss(), expected.mean_loss(), 1e-5);
+    const auto state = state_of(*trainer, model, step.weights);
+    EXPECT_EQ(trainer->evaluate(*state, 1, 1).at(0).examples, 30u);
+    EXPECT_THROW(trainer->evaluate(*state, 1, 2), Error);
+  }
+}
+
+TEST_F(CudaTrainer, ADivergedJobAddsNothing) {
+  const SmallRound round;
+  const Trained actual = round.train(*make_trainer("cuda", pool_, round.examples), {.client_lr = 1e30f});
+  for (const JobResult& result : actual.results) {
+    EXPECT_EQ(result.outcome, result.examples == 0 ? JobOutcome::kTrained : JobOutcome::kDiverged);
+  }
+  EXPECT_EQ(actual.sum, PartialSum(actual.sum.size()));
+}
+
+}  // namespace
+}  // namespace subfleet
