@@ -157,6 +157,7 @@ RoundSpeed federation_here(uint32_t writers) {
 struct Answer {
   bool ok = false;
   RoundSpeed speed;
+  Error::Kind kind = Error::Kind::kFailure;
   std::array<char, 512> why{};
 };
 
@@ -166,6 +167,9 @@ Answer answer_of(const Work& work) {
   try {
     answer.speed = work();
     answer.ok = true;
+  } catch (const Error& error) {
+    answer.kind = error.kind();
+    std::strncpy(answer.why.data(), error.what(), answer.why.size() - 1);
   } catch (const std::exception& error) {
     std::strncpy(answer.why.data(), error.what(), answer.why.size() - 1);
   }
@@ -190,7 +194,7 @@ RoundSpeed in_own_process(const Work& work) {
   close(ends[0]);
   waitpid(child, nullptr, 0);
   if (!heard) throw failure("bench", "the measuring process died; is there memory left?");
-  if (!answer.ok) throw failure("bench", answer.why.data());
+  if (!answer.ok) throw Error(answer.kind, fmt::format("bench: {}", answer.why.data()));
   return answer.speed;
 }
 

@@ -49,7 +49,7 @@ TEST(Device, OnlyAGpuComputesInTf32) {
 }
 
 // Whatever the machine has: where there is no GPU, both say the same about it.
-TEST(Device, Tf32IsADeviceOfItsOwn) {
+TEST(Device, TheGpusTf32IsADeviceOfItsOwn) {
   const TemporaryFolder folder;
   const Outcome by_name =
       run_program(with(with_settings(quick_run(folder / "a")), {"--device", "cuda-tf32"}));
@@ -63,7 +63,7 @@ TEST(Device, Tf32IsADeviceOfItsOwn) {
 }
 
 // A run that a GPU began goes on where there is none: with --device cpu, and not without.
-TEST(Device, ARunOfAnotherDeviceGoesOnOnTheCpu) {
+TEST(Device, ARunOfAGpuGoesOnOnTheCpu) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program(with_settings(quick_run(folder / "run"))).status, 0);
   const std::filesystem::path file = folder / "run" / "provenance.json";
