@@ -1,13 +1,19 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "bench_round.h"
 #include "checks.h"
 #include "commands.h"
+#include "device_options.h"
+#include "named_model.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 
@@ -18,8 +24,12 @@ using Json = nlohmann::ordered_json;
 
 struct BenchOptions {
   RoundCase work;
+  std::string model = "emnist-cnn";  // a name of the zoo or a file
   std::vector<double> keep{1, 0.5};
+  DeviceOptions device;
+  uint32_t repeat = 0;  // 0: as often as the device is quick
   bool growth = false;
+  bool sweep = false;
   bool json = false;
 };
 
@@ -31,11 +41,14 @@ std::string part_name(double keep) {
 double per_second(double amount, const RoundSpeed& speed) { return amount / speed.seconds; }
 
 double samples_of(const RoundCase& work) {
-  return static_cast<double>(work.clients) * work.samples * work.rounds;
+  return static_cast<double>(work.clients) * work.samples * work.rounds * work.candidates;
 }
 
 Json to_json(const RoundCase& work, const RoundSpeed& speed) {
-  return {{"model", work.model},
+  return {{"model", resolve_model(work.model).name},
+          {"device", work.device},
+          {"kernels", speed.kernels.data()},
+          {"candidates", work.candidates},
           {"clients", work.clients},
           {"samples", work.samples},
           {"batch", work.batch},
@@ -47,35 +60,110 @@ Json to_json(const RoundCase& work, const RoundSpeed& speed) {
           {"samples_per_second", per_second(samples_of(work), speed)},
           {"gflops", per_second(speed.operations, speed) / 1e9},
           {"peak_gflops", speed.peak / 1e9},
-          {"share_of_peak", per_second(speed.operations, speed) / speed.peak},
+          {"share_of_peak", speed.peak > 0 ? Json(per_second(speed.operations, speed) / speed.peak) : Json()},
           {"memory_bytes", speed.memory}};
+}
+
+bool is_gpu(const RoundCase& work) { return work.device.starts_with("cuda"); }
+
+// "2 threads", or "cuda, NVIDIA H200".
+std::string done_by(const RoundCase& work, const RoundSpeed& speed) {
+  if (is_gpu(work)) return fmt::format("{}, {}", work.device, speed.kernels.data());
+  return fmt::format("{}{} thread{}", work.device == "cpu" ? "" : work.device + ", ", speed.threads,
+                     speed.threads == 1 ? "" : "s");
+}
+
+// The columns of a measurement that follow what was measured.
+std::string speed_header(const RoundCase& work) {
+  return fmt::format("{:>10} {:>12} {:>11} {:>9} {:>9} {:>10}", "weights", "ms per round", "samples/s",
+                     is_gpu(work) ? "TFLOP/s" : "GFLOP/s", "of peak", is_gpu(work) ? "GPU memory" : "memory");
+}
+
+std::string speed_columns(const RoundCase& work, const RoundSpeed& speed) {
+  const double rate = per_second(speed.operations, speed);
+  const std::string share = speed.peak > 0 ? fmt::format("{:.1f} %", 100 * rate / speed.peak) : "-";
+  return fmt::format("{:>10} {:>12.{}f} {:>11.0f} {:>9.1f} {:>9} {:>7.0f} MB", speed.parameters,
+                     speed.seconds * 1e3, is_gpu(work) ? 2 : 1, per_second(samples_of(work), speed),
+                     rate / (is_gpu(work) ? 1e12 : 1e9), share, static_cast<double>(speed.memory) / 1e6);
+}
+
+// What the figures above it stand on.
+void print_peak(const RoundCase& work, const RoundSpeed& speed) {
+  if (speed.peak == 0) return fmt::print("Fastest of {} rounds.\n", work.repeat);
+  if (is_gpu(work)) {
+    return fmt::print(
+        "f32 peak measured here: {:.1f} TFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers "
+        "are "
+        "defined;\nTF32 products run on tensor cores, beyond that peak.\n",
+        speed.peak / 1e12, work.repeat);
+  }
+  fmt::print(
+      "f32 peak measured here: {:.0f} GFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers are "
+      "defined;\nWinograd's convolutions need less of it, so more than the peak is possible.\n",
+      speed.peak / 1e9, work.repeat);
+}
+
+// "emnist-cnn: 35 clients": of how many candidates, where there are several.
+std::string title_of(const RoundCase& work) {
+  return fmt::format("{}: {}{} clients", resolve_model(work.model).name,
+                     work.candidates == 1 ? "" : fmt::format("{} candidates x ", work.candidates),
+                     work.clients);
 }
 
 void print_speeds(const BenchOptions& options, const std::vector<RoundSpeed>& speeds) {
   const RoundCase& work = options.work;
-  fmt::print("{}: {} clients x {} samples, batch {}, one epoch, {} {}\n\n", work.model, work.clients,
-             work.samples, work.batch, speeds.front().threads,
-             speeds.front().threads == 1 ? "thread" : "threads");
-  fmt::print("  {:<10} {:>10} {:>12} {:>11} {:>9} {:>9} {:>10}\n", "part", "weights", "ms per round",
-             "samples/s", "GFLOP/s", "of peak", "memory");
-  for (size_t i = 0; i < speeds.size(); ++i) {
-    const RoundSpeed& speed = speeds[i];
-    const double rate = per_second(speed.operations, speed);
-    fmt::print("  {:<10} {:>10} {:>12.1f} {:>11.0f} {:>9.1f} {:>7.1f} % {:>7.0f} MB\n",
-               part_name(options.keep[i]), speed.parameters, speed.seconds * 1e3,
-               per_second(samples_of(work), speed), rate / 1e9, 100 * rate / speed.peak,
-               static_cast<double>(speed.memory) / 1e6);
-  }
+  fmt::print("{} x {} samples, batch {}, one epoch, {}\n\n", title_of(work), work.samples, work.batch,
+             done_by(work, speeds.front()));
+  fmt::print("  {:<10} {}\n", "part", speed_header(work));
+  for (size_t i = 0; i < speeds.size(); ++i)
+    fmt::print("  {:<10} {}\n", part_name(options.keep[i]), speed_columns(work, speeds[i]));
   // FedAdam reads the sum, the holders, two moments and the weight, and writes the last three.
   constexpr double kStepBytes = 36;
-  const double weights = static_cast<double>(parameter_count(find_model(work.model)));
-  fmt::print("\nThe server's step (fedadam) takes {:.1f} ms of each: {:.0f} GB/s.\n",
-             speeds.front().step_seconds * 1e3, weights * kStepBytes / speeds.front().step_seconds / 1e9);
-  fmt::print(
-      "f32 peak measured here: {:.0f} GFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers "
-      "are "
-      "defined;\nWinograd's convolutions need less of it, so more than the peak is possible.\n",
-      speeds.front().peak / 1e9, work.repeat);
+  const double weights = static_cast<double>(parameter_count(resolve_model(work.model)));
+  fmt::print("\nThe server's step (fedadam) takes {:.{}f} ms of each: {:.0f} GB/s.\n",
+             speeds.front().step_seconds * 1e3, is_gpu(work) ? 2 : 1,
+             weights * kStepBytes / speeds.front().step_seconds / 1e9);
+  print_peak(work, speeds.front());
+}
+
+// 35 clients, half of the units and a batch of 10, of which one at a time is varied.
+std::vector<RoundCase> sweep_cases(const BenchOptions& options) {
+  RoundCase base = options.work;
+  base.clients = 35;
+  base.keep = 0.5;
+  base.batch = 10;
+  std::vector<RoundCase> cases;
+  const auto vary = [&](auto RoundCase::*what, std::initializer_list<double> values) {
+    for (const double value : values) {
+      cases.push_back(base);
+      cases.back().*what = static_cast<std::remove_reference_t<decltype(base.*what)>>(value);
+    }
+  };
+  vary(&RoundCase::clients, {10, 35, 105, 350, 1000});
+  vary(&RoundCase::keep, {1, 0.25});
+  vary(&RoundCase::batch, {5, 20, 50});
+  return cases;
+}
+
+void run_sweep(const BenchOptions& options) {
+  Json rows = Json::array();
+  RoundSpeed first;
+  for (const RoundCase& work : sweep_cases(options)) {
+    const RoundSpeed speed = measure_round(work);
+    rows.push_back(to_json(work, speed));
+    if (options.json) continue;
+    if (rows.size() == 1) {
+      first = speed;
+      fmt::print("{}, {} samples per client, one epoch, {}; one thing at a time is varied\n\n",
+                 resolve_model(work.model).name, work.samples, done_by(work, speed));
+      fmt::print("  {:>7} {:>5} {:>5} {}\n", "clients", "keep", "batch", speed_header(work));
+    }
+    fmt::print("  {:>7} {:>5g} {:>5} {}\n", work.clients, work.keep, work.batch, speed_columns(work, speed));
+    std::fflush(stdout);
+  }
+  if (options.json) return fmt::print("{}\n", rows.dump(2));
+  fmt::print("\n");
+  print_peak(options.work, first);
 }
 
 // One thing grows, the rest stays.
@@ -102,8 +190,8 @@ std::vector<RoundCase> growing_cases(const BenchOptions& options) {
 void run_growth(const BenchOptions& options) {
   Json times = Json::array(), memory = Json::array();
   if (!options.json) {
-    fmt::print("Time ({}, {}; a row is the one before with one thing doubled):\n\n", options.work.model,
-               part_name(options.keep.back()));
+    fmt::print("Time ({}, {}; a row is the one before with one thing doubled):\n\n",
+               resolve_model(options.work.model).name, part_name(options.keep.back()));
     fmt::print("  {:>8} {:>8} {:>8} {:>10} {:>14} {:>10}\n", "clients", "samples", "rounds", "ms",
                "us per sample", "memory");
   }
@@ -144,13 +232,16 @@ void run_rounds(const BenchOptions& options) {
   }
 }
 
-void run(const BenchOptions& options) {
-  find_model(options.work.model);
+void run(BenchOptions options) {
+  options.work.model = named_model(options.model);
+  resolve_model(options.work.model);  // throws if there is no such model
+  options.work.device = options.device.trainer("cpu");
+  options.work.repeat = options.repeat > 0 ? options.repeat : is_gpu(options.work) ? 10 : 3;
   for (const double keep : options.keep) {
     if (!(keep > 0 && keep <= 1))
       throw bad_request("--keep", fmt::format("{:g} is not above 0 and at most 1", keep));
   }
-  options.growth ? run_growth(options) : run_rounds(options);
+  options.sweep ? run_sweep(options) : options.growth ? run_growth(options) : run_rounds(options);
 }
 
 }  // namespace
@@ -160,26 +251,39 @@ void add_bench_command(CLI::App& program) {
   RoundCase& work = options->work;
   CLI::App* bench = program.add_subcommand("bench", "Measures the speed of this machine");
   bench->require_subcommand(1);
-  CLI::App* command = bench->add_subcommand("round", "Whole rounds on generated data, with the cpu trainer");
+  CLI::App* command = bench->add_subcommand("round", "Whole rounds on generated data");
   const auto number = [&](const std::string& name, uint32_t& value, const std::string& help) {
-    command->add_option(name, value, help)
+    return command->add_option(name, value, help)
         ->check(whole_number(1, 1'000'000))
         ->capture_default_str()
         ->type_name("N");
   };
-  number("--clients", work.clients, "Clients of a round");
+  options->device.add_to(*command, "cpu");
+  CLI::Option* clients = number("--clients", work.clients, "Clients of a round");
   number("--samples", work.samples, "Examples of each");
-  number("--batch", work.batch, "Examples in a step");
-  number("--repeat", work.repeat, "Rounds to measure; the fastest counts");
+  CLI::Option* batch = number("--batch", work.batch, "Examples in a step");
+  number("--candidates", work.candidates,
+         "Runs with learning rates of their own whose clients all train together, as in a search");
+  command->add_option("--repeat", options->repeat, "Rounds to measure; the fastest counts [3; on a GPU 10]")
+      ->check(whole_number(1, 1'000'000))
+      ->type_name("N");
   command->add_option("--threads", work.threads, "0: one per core")
       ->check(whole_number(0, 1024))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--keep", options->keep, "Kept fraction of the units; 1 is the whole model [1 0.5]")
-      ->type_name("F");
-  command->add_option("--model", work.model, "A model of the zoo")->capture_default_str()->type_name("NAME");
-  command->add_flag("--growth", options->growth,
-                    "How time grows with clients, samples and rounds, and memory with the federation");
+  CLI::Option* keep =
+      command->add_option("--keep", options->keep, "Kept fraction of the units; 1 is the whole model [1 0.5]")
+          ->type_name("F");
+  command->add_option("--model", options->model, "A model of the zoo or a model file")
+      ->capture_default_str()
+      ->type_name("NAME");
+  CLI::Option* growth =
+      command->add_flag("--growth", options->growth,
+                        "How time grows with clients, samples and rounds, and memory with the federation");
+  command
+      ->add_flag("--sweep", options->sweep,
+                 "One table over clients (10 to 1000), kept fraction (1 to 0.25) and batch (5 to 50)")
+      ->excludes(growth, clients, keep, batch);
   command->add_flag("--json", options->json, "Prints JSON");
   command->callback([options] { run(*options); });
 }

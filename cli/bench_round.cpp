@@ -85,39 +85,59 @@ ModelSpec kept_part(ModelSpec model, double keep) {
   return model;
 }
 
-RoundSpeed measure_here(const RoundCase& work) {
+// The settings of one of the runs: draws and a server learning rate of its own, as in a search.
+Config candidate_of(const RoundCase& work, uint32_t index) {
+  constexpr uint32_t kDrawsApart = 1'000'000;
   Config config;
-  config.model.name = work.model;
+  config.model = work.model;
   config.round.clients = work.clients;
   config.round.batch = work.batch;
   config.code = {.family = work.keep < 1 ? "random" : "none", .keep = work.keep};
+  config.run.first_draw += index * kDrawsApart;
+  config.server.lr = default_server_lr(config.server.optimizer) / (1 + index);
   validate(config);
-  const ModelSpec model = find_model(work.model);
+  return config;
+}
+
+RoundSpeed measure_here(const RoundCase& work) {
+  const ModelSpec model = resolve_model(work.model);
   ThreadPool pool(work.threads);
-  LocalFleet fleet({std::make_unique<ReadyFederation>(work, model), 0, 0.0}, "cpu", pool, 1);
-  Run run(config, fleet);
-  run.step();  // makes the plans and touches the memory
+  LocalFleet fleet({std::make_unique<ReadyFederation>(work, model), 0, 0.0}, work.device, pool, 1);
+  std::vector<Run> runs;
+  for (uint32_t index = 0; index < work.candidates; ++index)
+    runs.emplace_back(candidate_of(work, index), fleet);
+  const auto train_all = [&] {
+    std::vector<Cohort> cohorts;
+    for (Run& run : runs) cohorts.push_back(run.begin_round());
+    return fleet.train(cohorts);
+  };
+  const auto end_all = [&](const std::vector<std::vector<JobResult>>& results) {
+    for (size_t i = 0; i < runs.size(); ++i) runs[i].end_round(results[i]);
+  };
+  end_all(train_all());  // makes the plans and touches the memory
 
   const ModelSpec part = kept_part(model, work.keep);
   constexpr double kForEver = std::numeric_limits<double>::infinity();
-  RoundSpeed speed{.seconds = kForEver,
-                   .step_seconds = kForEver,
-                   .operations = training_operations(part) * work.clients * work.samples * work.rounds,
-                   .parameters = parameter_count(part),
-                   .threads = static_cast<uint32_t>(pool.threads())};
+  RoundSpeed speed{
+      .seconds = kForEver,
+      .step_seconds = kForEver,
+      .operations = training_operations(part) * work.clients * work.samples * work.rounds * work.candidates,
+      .parameters = parameter_count(part),
+      .threads = static_cast<uint32_t>(pool.threads())};
   for (uint32_t time = 0; time < work.repeat; ++time) {
-    speed.peak = std::max(speed.peak, trainer_peak("cpu", pool));
+    speed.peak = std::max(speed.peak, trainer_peak(work.device, pool));
     const Clock::time_point start = Clock::now();
     for (uint32_t round = 0; round < work.rounds; ++round) {
-      const Cohort cohort = run.begin_round();
-      const std::vector<JobResult> results = fleet.train({&cohort, 1}).front();
+      const std::vector<std::vector<JobResult>> results = train_all();
       const Clock::time_point stepping = Clock::now();
-      run.end_round(results);
-      speed.step_seconds = std::min(speed.step_seconds, seconds_since(stepping));
+      end_all(results);
+      speed.step_seconds = std::min(speed.step_seconds, seconds_since(stepping) / work.candidates);
     }
     speed.seconds = std::min(speed.seconds, seconds_since(start));
   }
-  speed.memory = most_memory();
+  const uint64_t own = trainer_memory(work.device);
+  speed.memory = own > 0 ? own : most_memory();
+  trainer_kernels(work.device).copy(speed.kernels.data(), speed.kernels.size() - 1);
   return speed;
 }
 
@@ -137,6 +157,7 @@ RoundSpeed federation_here(uint32_t writers) {
 struct Answer {
   bool ok = false;
   RoundSpeed speed;
+  Error::Kind kind = Error::Kind::kFailure;
   std::array<char, 512> why{};
 };
 
@@ -146,6 +167,9 @@ Answer answer_of(const Work& work) {
   try {
     answer.speed = work();
     answer.ok = true;
+  } catch (const Error& error) {
+    answer.kind = error.kind();
+    std::strncpy(answer.why.data(), error.what(), answer.why.size() - 1);
   } catch (const std::exception& error) {
     std::strncpy(answer.why.data(), error.what(), answer.why.size() - 1);
   }
@@ -170,7 +194,7 @@ RoundSpeed in_own_process(const Work& work) {
   close(ends[0]);
   waitpid(child, nullptr, 0);
   if (!heard) throw failure("bench", "the measuring process died; is there memory left?");
-  if (!answer.ok) throw failure("bench", answer.why.data());
+  if (!answer.ok) throw Error(answer.kind, fmt::format("bench: {}", answer.why.data()));
   return answer.speed;
 }
 

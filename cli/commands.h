@@ -10,6 +10,7 @@ namespace subfleet::cli {
 void add_bench_command(CLI::App& program);
 void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
+void add_devices_command(CLI::App& program);
 void add_model_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);

@@ -15,6 +15,7 @@
 #include "checks.h"
 #include "commands.h"
 #include "model/layers.h"
+#include "named_model.h"
 #include "nn/network.h"
 #include "nn/training_operations.h"
 #include "subfleet/codes.h"
@@ -188,15 +189,6 @@ void list_zoo(bool json) {
       "\n'subfleet model NAME' shows one; 'subfleet model NAME --toml > FILE' begins a model of your own.\n");
 }
 
-// The zoo comes first; what is none of its names and looks like a file is read.
-ModelSpec find_model_or_file(const std::string& name) {
-  const std::vector<std::string> zoo = model_names();
-  const bool known = std::ranges::find(zoo, name) != zoo.end();
-  const bool path = name.find('/') != std::string::npos || name.ends_with(".toml") ||
-                    std::filesystem::is_regular_file(name);
-  return !known && path ? load_model_file(name) : find_model(name);
-}
-
 void run(const ModelCommandOptions& options) {
   for (const double keep : options.keep) {
     if (!(keep > 0 && keep <= 1)) {
@@ -208,7 +200,7 @@ void run(const ModelCommandOptions& options) {
     list_zoo(options.json);
     return;
   }
-  const ModelSpec model = find_model_or_file(options.model);
+  const ModelSpec model = resolve_model(named_model(options.model));
   if (options.toml) {
     fmt::print("{}", model_toml(model));
   } else if (options.json) {

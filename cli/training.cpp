@@ -50,8 +50,7 @@ void TrainingOptions::add_to(CLI::App& command, const std::string& what, const s
   command.add_option("--resume", resume, fmt::format("go on with the {} of this folder", what))
       ->check(not_empty());
   command.add_option("--init", init, "start from the weights of this safetensors file")->check(not_empty());
-  command.add_option("--device", device,
-                     "what does the arithmetic: cpu or reference [cpu; of a resumed run, what it had]");
+  device.add_to(command, fmt::format("cpu; of a resumed {}, what it had", what));
   command.add_option("--threads", threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command.add_flag("--quiet", quiet, "print nothing but errors");
@@ -101,9 +100,7 @@ Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& 
                    const std::optional<Provenance>& before)
     : pool(ranks.threads(options.threads)) {
   const bool went_on = before && !before->sessions.empty();
-  const std::string device = !options.device.empty() ? options.device
-                             : went_on               ? before->sessions.back().device
-                                                     : "cpu";
+  const std::string device = options.device.trainer(went_on ? before->sessions.back().device : "cpu");
   auto own =
       std::make_unique<LocalFleet>(open_split_federation(config.data), device, pool, config.run.eval_samples);
   now.data = {

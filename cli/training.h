@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config_options.h"
+#include "device_options.h"
 #include "fleet/ranks.h"
 #include "store/run_writer.h"
 #include "subfleet/fleet.h"
@@ -18,7 +19,7 @@ namespace subfleet::cli {
 struct TrainingOptions {
   ConfigOptions config;
   std::string out, resume, init;
-  std::string device = {};  // empty: the one that a resumed run had, or cpu
+  DeviceOptions device;  // none given: the one that a resumed run had, or cpu
   size_t threads = 0;
   bool quiet = false;
   bool show_settings = false;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 
@@ -17,6 +18,14 @@
 
 namespace subfleet {
 namespace {
+
+// A file that the tests run: the one they were built with, or what the variable says, even if it says none.
+std::string program_file(const char* variable, const char* built) {
+  const char* said = std::getenv(variable);
+  return said == nullptr ? built : said;
+}
+
+std::string mpiexec() { return program_file("SUBFLEET_MPIEXEC", SUBFLEET_MPIEXEC); }
 
 // Where every rank leaves its process number, beside what it prints.
 std::string pids_of(const std::string& out) { return out + ".pid"; }
@@ -32,7 +41,7 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
   };
   limit(RLIMIT_FSIZE, options.largest_file);
   limit(RLIMIT_AS, options.most_memory);
-  arguments.insert(arguments.begin(), SUBFLEET_BINARY);
+  arguments.insert(arguments.begin(), program_file("SUBFLEET_BINARY", SUBFLEET_BINARY));
   if (options.ranks > 0) {
     // A shell per rank goes to its folder, leaves its process number and becomes the program.
     constexpr auto kStart =
@@ -45,7 +54,7 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
     }
     ::setenv("PIDS", pids_of(out).c_str(), 1);
     ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // MPI's own
-    const std::vector<std::string> launch{SUBFLEET_MPIEXEC,
+    const std::vector<std::string> launch{mpiexec(),
                                           "--allow-run-as-root",
                                           "--oversubscribe",
                                           "-n",
@@ -67,7 +76,7 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
 
 }  // namespace
 
-bool can_run_ranks() { return !std::string_view(SUBFLEET_MPIEXEC).empty(); }
+bool can_run_ranks() { return !mpiexec().empty(); }
 
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const TemporaryFolder folder;

@@ -26,10 +26,11 @@ struct ProgramOptions {
   std::vector<std::filesystem::path> folders = {};  // where it, or each rank, runs; none: here
 };
 
-// Whether this build can be started by mpirun.
+// Whether this build can be started by mpirun, or by what the variable SUBFLEET_MPIEXEC names.
 bool can_run_ranks();
 
-// Runs the built `subfleet` with these arguments and waits for its end.
+// Runs the built `subfleet`, or the one that the variable SUBFLEET_BINARY names, with these arguments and
+// waits for its end.
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
 // The arguments and, behind them, more.

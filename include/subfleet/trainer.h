@@ -40,10 +40,12 @@ class Trainer {
 };
 
 // `reference` (plain loops, the truth), `cpu` (oneDNN), `cuda` (one NVIDIA GPU) or `cuda-tf32` (the same with
-// TF32 products); throws Error naming the nearest, or saying why there is none. The pool and the source outlive
-// it.
+// TF32 products); throws Error naming the nearest, or saying why there is none. The pool and the source
+// outlive it.
 std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool, const ExampleSource& source);
 std::vector<std::string> trainer_names();
+// Also those that this build leaves out.
+std::vector<std::string> device_names();
 
 // What the device computes with ("avx512"), for a run's provenance; empty where there is no choice.
 std::string trainer_kernels(std::string_view device);

@@ -46,6 +46,12 @@ std::vector<std::string> trainer_names() {
   return names;
 }
 
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (const TrainerEntry& entry : kTrainers) names.emplace_back(entry.name);
+  return names;
+}
+
 std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool,
                                       const ExampleSource& source) {
   return find_entry(device).make(pool, source);
