@@ -121,9 +121,10 @@ TEST(CudaState, WrongSizesAreTheHostsErrors) {
     EXPECT_EQ(error_of([&] { call(state); }), expected);
   };
   const std::vector<float> right(state.size()), wrong(3);
+  const std::vector<std::vector<float>> too_few{right}, too_short{right, wrong};
   expect_same_error([&](ServerState& any) { any.set_weights(wrong); });
-  expect_same_error([&](ServerState& any) { any.set_moments(std::vector{right}); });
-  expect_same_error([&](ServerState& any) { any.set_moments(std::vector{right, wrong}); });
+  expect_same_error([&](ServerState& any) { any.set_moments(too_few); });
+  expect_same_error([&](ServerState& any) { any.set_moments(too_short); });
   EXPECT_THROW(state.add_examples(PartialSum::kMostExamples), Error);
   EXPECT_THROW(state.with_sum([](PartialSum& sum) { sum = PartialSum(2); }), Error);
   EXPECT_THROW(CudaState(kSome, {.optimizer = "fedadman"}, stream), Error);
