@@ -136,11 +136,12 @@ void expect_host_results(HeldCohortOf& cohort) {
     for (size_t j = 0; j < cohort.submodels.size(); ++j) {
       std::vector<float> given(cohort.submodels[j].size(), 0.0f);
       if (difference) cohort.submodels[j].gather(cohort.whole, given);
-      double norm = 0;
+      long double exact = 0;
       for (size_t i = 0; i < given.size(); ++i) {
         const float update = cohort.trained[j][i] - given[i];
-        norm += static_cast<double>(update) * static_cast<double>(update);
+        exact += static_cast<double>(update) * static_cast<double>(update);
       }
+      const auto norm = static_cast<double>(exact);
       EXPECT_NEAR(norms[j], norm, 1e-12 * norm) << cohort.model.name << ", job " << j;
     }
   }

@@ -1,11 +1,11 @@
 #include "nn/cuda/state.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "nn/cuda/gpu_testing.h"
 #include "nn/host_state.h"
@@ -69,8 +69,7 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
       HostState expected(kSome, options, pool);
       Random random({.seed = 5});
       const std::vector<float> weights = random_values(state.size(), random);
-      const std::string start = name + ", " + unheld + ", at the start";
-      expect_same_bits(state, expected, start);
+      expect_same_bits(state, expected, fmt::format("{}, {}, at the start", name, unheld));
       state.set_weights(weights);
       expected.set_weights(weights);
       for (uint64_t round = 1; round <= 3; ++round) {
@@ -79,7 +78,7 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
           each->with_sum([&](PartialSum& sum) { fill(sum, round); });
           EXPECT_TRUE(each->step(two_results()));
         }
-        expect_same_bits(state, expected, name + ", " + unheld + ", step " + std::to_string(round));
+        expect_same_bits(state, expected, fmt::format("{}, {}, step {}", name, unheld, round));
       }
     }
   }
@@ -121,9 +120,10 @@ TEST(CudaState, WrongSizesAreTheHostsErrors) {
     EXPECT_EQ(error_of([&] { call(state); }), expected);
   };
   const std::vector<float> right(state.size()), wrong(3);
+  const std::vector<std::vector<float>> too_few{right}, too_short{right, wrong};
   expect_same_error([&](ServerState& any) { any.set_weights(wrong); });
-  expect_same_error([&](ServerState& any) { any.set_moments(std::vector{right}); });
-  expect_same_error([&](ServerState& any) { any.set_moments(std::vector{right, wrong}); });
+  expect_same_error([&](ServerState& any) { any.set_moments(too_few); });
+  expect_same_error([&](ServerState& any) { any.set_moments(too_short); });
   EXPECT_THROW(state.add_examples(PartialSum::kMostExamples), Error);
   EXPECT_THROW(state.with_sum([](PartialSum& sum) { sum = PartialSum(2); }), Error);
   EXPECT_THROW(CudaState(kSome, {.optimizer = "fedadman"}, stream), Error);
