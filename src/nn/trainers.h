@@ -14,8 +14,9 @@ std::unique_ptr<Trainer> make_reference_trainer(ThreadPool& pool, const ExampleS
 bool has_cpu_trainer();
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource& source);
 
-// The same for a build without a CUDA toolkit, which links no_cuda/. A machine without a GPU has the trainer,
-// and making it throws Error that says what is missing. TF32 rounds the factors of large products to 10 bits.
+// A build without a CUDA toolkit links no_cuda/ instead of cuda/. It, and a machine without a GPU, has no
+// such trainer, and making it throws Error that says what is missing. TF32 rounds the factors of large
+// products to 10 bits.
 bool has_cuda_trainer();
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source);
 std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool& pool, const ExampleSource& source);

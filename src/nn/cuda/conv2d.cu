@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "nn/cuda/layer.h"
+#include "nn/cuda/step_weights.cuh"
 #include "nn/cuda/tiles.cuh"
 #include "subfleet/error.h"
 
@@ -208,27 +209,6 @@ struct StoreGradient {
   }
 };
 
-// Steps the weights, and the bias, whose gradient is the last row.
-struct StepWeights {
-  float* weights;
-  size_t stride;
-  int depth, filters;
-  float client_lr;
-
-  __device__ void step(int job, int m, int n, float gradient) const {
-    float* w = weights + job * stride +
-               (m < depth ? static_cast<size_t>(n) * depth + m : static_cast<size_t>(filters) * depth + n);
-    *w = fmaf(-client_lr, gradient, *w);
-  }
-  template <typename Tile>
-  __device__ void finish(int job, int, int first_m, int first_n, const Tile& tile) const {
-    tile.each([&](int m, int n, float value) {
-      m += first_m, n += first_n;
-      if (m <= depth && n < filters) step(job, m, n, value);
-    });
-  }
-};
-
 // One split's part of a gradient, to be added to the others' in their order.
 struct StorePart {
   float* parts;  // [job][split][filter][depth + 1]
@@ -243,16 +223,6 @@ struct StorePart {
     });
   }
 };
-
-__global__ void step_by_parts(const float* parts, int splits, StepWeights weights) {
-  const int job = blockIdx.y, size = weights.filters * (weights.depth + 1);
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= size) return;
-  float sum = 0;
-  for (int split = 0; split < splits; ++split)
-    sum += parts[static_cast<size_t>(job * splits + split) * size + i];
-  weights.step(job, i % (weights.depth + 1), i / (weights.depth + 1), sum);
-}
 
 template <typename T>
 Buffer<T> uploaded(const std::vector<T>& values) {
@@ -344,8 +314,7 @@ class Conv2d final : public Layer {
       }
       launch_product<Tile>(a, b, StorePart{parts_.data(), g_.depth(), g_.filters, split.count}, rows,
                            g_.filters, depth, step.jobs, step.stream, split);
-      const dim3 grid(pieces(rows * g_.filters, 256), step.jobs);
-      step_by_parts<<<grid, 256, 0, step.stream>>>(parts_.data(), split.count, out);
+      step_by_parts(parts_.data(), split.count, out, step.jobs, step.stream);
     });
     check_launch("conv2d weight gradient");
   }
@@ -406,6 +375,8 @@ class Conv2d final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_conv2d(const LayerPlan& plan) { return std::make_unique<Conv2d>(plan); }
+std::unique_ptr<Layer> make_conv2d(const LayerPlan& plan) {
+  return plan.pool > 0 ? make_grey_conv(plan) : std::make_unique<Conv2d>(plan);
+}
 
 }  // namespace subfleet::cuda

@@ -19,14 +19,15 @@ struct Step {
 // Where a layer stands, and what its neighbours leave to it.
 struct LayerPlan {
   LayerSite site;
-  int rows;
-  bool tf32;         // large products may round their factors
-  bool relu_after;   // ReLU follows and is done here: the gradient that comes back is 0 where y is
-  bool relu_before;  // x has been through a ReLU that was done there: dx is to be 0 where x is
+  int rows = 0;
+  bool tf32 = false;         // large products may round their factors
+  bool relu_after = false;   // ReLU follows and is done here: the gradient that comes back is 0 where y is
+  bool relu_before = false;  // x has been through a ReLU that was done there: dx is to be 0 where x is
+  size_t pool = 0;           // the window of a maxpool that follows, after ReLU, and both are done here
 };
 
 // The arithmetic of one layer for all jobs of a step. Values lie as [job][row][channel][height][width]. One
-// file per type, one line in layers.cpp.
+// file per type, one line in network.cpp.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -42,6 +43,9 @@ std::unique_ptr<Layer> make_avgpool(const LayerPlan& plan);
 std::unique_ptr<Layer> make_conv2d(const LayerPlan& plan);
 std::unique_ptr<Layer> make_dense(const LayerPlan& plan);
 std::unique_ptr<Layer> make_embedding(const LayerPlan& plan);
+// Of one channel, first in its network, with ReLU and a maxpool after it.
+bool fits_grey_conv(const LayerSite& conv, size_t pool);
+std::unique_ptr<Layer> make_grey_conv(const LayerPlan& plan);
 std::unique_ptr<Layer> make_lstm(const LayerPlan& plan);
 std::unique_ptr<Layer> make_maxpool(const LayerPlan& plan);
 std::unique_ptr<Layer> make_relu(const LayerPlan& plan);

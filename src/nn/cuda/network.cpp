@@ -46,8 +46,15 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32) 
       plans.back().relu_after = true;
       continue;
     }
+    if (plans.size() == 1 && plans[0].relu_after && sites[i].spec.type == "maxpool" &&
+        fits_grey_conv(plans[0].site, sites[i].spec.kernel)) {
+      plans[0].pool = sites[i].spec.kernel;
+      plans[0].relu_after = false;  // what comes back is the gradient of the pooled values, as it is
+      plans[0].site.output = sites[i].output;
+      continue;
+    }
     const bool before = !plans.empty() && plans.back().relu_after;
-    plans.push_back({sites[i], rows, tf32, false, before});
+    plans.push_back({.site = sites[i], .rows = rows, .tf32 = tf32, .relu_before = before});
   }
   return plans;
 }

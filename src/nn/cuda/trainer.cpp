@@ -435,7 +435,10 @@ std::unique_ptr<Trainer> make(ThreadPool& pool, const ExampleSource& source, boo
 }  // namespace
 }  // namespace cuda
 
-bool has_cuda_trainer() { return true; }
+bool has_cuda_trainer() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
 
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source) {
   return cuda::make(pool, source, false);
