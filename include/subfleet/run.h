@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -85,9 +86,18 @@ class Run {
   std::unique_ptr<ServerState> state_;
   uint32_t round_ = 0;
 
+  // Who takes part in a round, and with which part of the model.
+  struct Draw {
+    uint32_t number = 0;
+    std::vector<uint32_t> clients;
+    std::vector<SubModel> submodels;
+  };
+  std::future<Draw> start_draw(uint32_t number) const;
+
   // Of the round that has begun.
-  std::vector<SubModel> submodels_;
+  Draw draw_;
   std::vector<Job> jobs_;
+  std::future<Draw> next_draw_;  // made while the clients train
 };
 
 // One round of every run, their jobs trained together by the fleet that they share: the same as a step() of

@@ -96,20 +96,32 @@ RoundRecord Run::step() {
   return end_round(fleet_.train({&cohort, 1}).front());
 }
 
-// 1, 2: who takes part, and with which part of the model.
+// A pure function of what is copied here, so it does not matter where the run is by then.
+std::future<Run::Draw> Run::start_draw(uint32_t number) const {
+  return std::async(std::launch::async, [number, model = model_, code = config_.code, seed = config_.run.seed,
+                                         count = config_.round.clients, total = fleet_.clients()] {
+    Draw draw{.number = number, .clients = sample_clients(seed, number, count, total), .submodels = {}};
+    draw.submodels = draw_submodels(model, code, seed, number, draw.clients);
+    return draw;
+  });
+}
+
+// 1, 2: who takes part, and with which part of the model. The draw of the round after is begun at once.
 Cohort Run::begin_round() {
   const uint64_t seed = config_.run.seed;
-  const uint32_t draw = draw_of_round(config_, round_ + 1);
-  const std::vector<uint32_t> clients = sample_clients(seed, draw, config_.round.clients, fleet_.clients());
-  submodels_ = draw_submodels(model_, config_.code, seed, draw, clients);
+  const uint32_t number = draw_of_round(config_, round_ + 1);
+  if (!next_draw_.valid()) next_draw_ = start_draw(number);
+  draw_ = next_draw_.get();
+  if (draw_.number != number) draw_ = start_draw(number).get();  // the run went on from somewhere else
+  if (round_ + 1 < config_.run.rounds) next_draw_ = start_draw(draw_of_round(config_, round_ + 2));
   jobs_.clear();
-  for (uint32_t row = 0; row < clients.size(); ++row)
-    jobs_.push_back({.client = clients[row], .row = row, .submodel = &submodels_[row]});
+  for (uint32_t row = 0; row < draw_.clients.size(); ++row)
+    jobs_.push_back({.client = draw_.clients[row], .row = row, .submodel = &draw_.submodels[row]});
   state_->clear_sum();
   return {.model = &model_,
           .code = config_.code,
           .seed = seed,
-          .draw = draw,
+          .draw = number,
           .rows = config_.round.clients,
           .jobs = jobs_,
           .how = config_.round,

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "nn/cuda/layer.h"
+#include "nn/cuda/planes.cuh"
+#include "nn/cuda/planes_gradient.cuh"
 #include "nn/cuda/step_weights.cuh"
 #include "nn/cuda/tiles.cuh"
 #include "subfleet/error.h"
@@ -250,11 +252,22 @@ class Conv2d final : public Layer {
                                            std::to_string(kWidestKernel) + " that it can; use --device cpu");
     }
     make_tables();
+    planes_ = fits_planes(images(nullptr), g_.kernel);
+    // Backwards a stride leaves gaps between the images' pixels.
+    stretch_rows_ = stretch_rows(g_.width, g_.out_width, g_.out_height, g_.kernel, g_.stride);
+    // Plain products are faster in f32, and where a block would have few channels.
+    if (!plan_.tf32 || !planes_ || g_.kernel == 1 || g_.channels < 8) stretch_rows_ = 0;
+    planes_back_ = g_.stride == 1 && fits_planes(gradient_images(nullptr), g_.kernel);
   }
 
   void reserve(int jobs) override {
-    const Split split = gradient_split();
-    if (split.count > 1) parts_.grow(static_cast<size_t>(jobs) * split.count * g_.filters * (g_.depth() + 1));
+    if (planes_) arranged_.grow(jobs * arranged_size(plan_.tf32, g_.channels, g_.kernel, g_.filters));
+    if (planes_back_)
+      arranged_back_.grow(jobs * arranged_size(plan_.tf32, g_.filters, g_.kernel, g_.channels));
+    const int splits =
+        stretch_rows_ > 0 ? gradient_splits(g_.channels, g_.filters, plan_.rows) : gradient_split().count;
+    if (stretch_rows_ > 0 || splits > 1)
+      parts_.grow(static_cast<size_t>(jobs) * splits * g_.filters * (g_.depth() + 1));
   }
 
   void forward(const Step& step, const float* x, float* y) override {
@@ -269,6 +282,17 @@ class Conv2d final : public Layer {
                           g_.out_pixels(),
                           g_.filters,
                           plan_.relu_after};
+    if (planes_) {
+      PlaneImages p = images(x);
+      p.weights = arranged_.data();
+      p.weight_stride = step.stride == 0 ? 0 : arranged_size(plan_.tf32, g_.channels, g_.kernel, g_.filters);
+      arrange_weights({weights, step.stride, arranged_.data(), p.weight_stride, g_.channels, g_.filters,
+                       g_.taps(), false, plan_.tf32},
+                      step.stride == 0 ? 1 : step.jobs, step.stream);
+      launch_planes(plan_.tf32, g_.kernel, p, out, g_.filters, step.jobs, step.stream);
+      check_launch("conv2d forward");
+      return;
+    }
     with_tile(plan_.tf32, rows, g_.filters, [&](auto tile) {
       launch_product<decltype(tile)>(a, b, out, rows, g_.filters, g_.depth(), step.jobs, step.stream);
     });
@@ -287,6 +311,17 @@ class Conv2d final : public Layer {
     const ByTable b{step.weights + plan_.site.weights_offset, step.stride, weights_back_.data(), g_.channels,
                     g_.taps()};
     const StoreGradient out{dx, plan_.relu_before ? x : nullptr, rows, g_.pixels(), g_.channels};
+    if (planes_back_) {
+      PlaneImages p = gradient_images(dy);
+      p.weights = arranged_back_.data();
+      p.weight_stride = arranged_size(plan_.tf32, g_.filters, g_.kernel, g_.channels);
+      arrange_weights({b.values, step.stride, arranged_back_.data(), p.weight_stride, g_.channels, g_.filters,
+                       g_.taps(), true, plan_.tf32},
+                      step.jobs, step.stream);
+      launch_planes(plan_.tf32, g_.kernel, p, out, g_.channels, step.jobs, step.stream);
+      check_launch("conv2d input gradient");
+      return;
+    }
     with_tile(plan_.tf32, rows, g_.channels, [&](auto tile) {
       launch_product<decltype(tile)>(a, b, out, rows, g_.channels, depth, step.jobs, step.stream);
     });
@@ -294,6 +329,27 @@ class Conv2d final : public Layer {
   }
 
   void weight_gradient(const Step& step, const float* x, const float* dy) {
+    const StepWeights out{step.weights + plan_.site.weights_offset, step.stride, g_.depth(), g_.filters,
+                          step.client_lr};
+    if (stretch_rows_ > 0) {
+      const GradientImages p{.x = x,
+                             .dy = dy,
+                             .images = step.rows,
+                             .channels = g_.channels,
+                             .height = g_.height,
+                             .width = g_.width,
+                             .filters = g_.filters,
+                             .out_height = g_.out_height,
+                             .out_width = g_.out_width,
+                             .stride = g_.stride,
+                             .rows = stretch_rows_,
+                             .splits = gradient_splits(g_.channels, g_.filters, step.rows),
+                             .parts = parts_.data()};
+      launch_planes_gradient(g_.kernel, p, step.jobs, step.stream);
+      check_launch("conv2d weight gradient");
+      step_by_parts(parts_.data(), p.splits, out, step.jobs, step.stream);
+      return;
+    }
     const int rows = g_.depth() + 1, depth = step.rows * g_.out_pixels();
     const Taps a{x,
                  static_cast<size_t>(step.rows) * g_.channels * g_.pixels(),
@@ -303,8 +359,6 @@ class Conv2d final : public Layer {
                  rows};
     const ByTable b{dy, static_cast<size_t>(step.rows) * g_.filters * g_.out_pixels(), gradients_.data(),
                     g_.filters, g_.out_pixels()};
-    const StepWeights out{step.weights + plan_.site.weights_offset, step.stride, g_.depth(), g_.filters,
-                          step.client_lr};
     const Split split = gradient_split();
     with_tile(plan_.tf32, rows, g_.filters, [&](auto tile) {
       using Tile = decltype(tile);
@@ -328,6 +382,32 @@ class Conv2d final : public Layer {
                           kWantedTiles);
     });
     return split;
+  }
+
+  // What planes_kernel reads, but for the weights.
+  PlaneImages images(const float* x) const {
+    return {.values = x,
+            .weights = nullptr,
+            .weight_stride = 0,
+            .images = plan_.rows,
+            .channels = g_.channels,
+            .height = g_.height,
+            .width = g_.width,
+            .out_width = g_.out_width,
+            .out_pixels = g_.out_pixels(),
+            .stride = g_.stride};
+  }
+  PlaneImages gradient_images(const float* dy) const {
+    return {.values = dy,
+            .weights = nullptr,
+            .weight_stride = 0,
+            .images = plan_.rows,
+            .channels = g_.filters,
+            .height = g_.out_height,
+            .width = g_.out_width,
+            .out_width = g_.width,
+            .out_pixels = g_.pixels(),
+            .stride = 1};
   }
 
   // Padded to whole tiles with taps that no pixel meets.
@@ -368,6 +448,9 @@ class Conv2d final : public Layer {
 
   LayerPlan plan_;
   Geometry g_;
+  bool planes_ = false, planes_back_ = false;  // whether planes_kernel can do it
+  int stretch_rows_ = 0;                       // of planes_gradient_kernel; 0: it cannot
+  Buffer<float> arranged_, arranged_back_;
   Buffer<int2> taps_, taps_back_, pixels_;
   Buffer<int> weights_back_, gradients_;
   Buffer<float> one_, parts_;

@@ -7,59 +7,80 @@ namespace {
 
 constexpr int kMostThinRows = 16;
 constexpr int kWarps = 8;
-constexpr int kUnits = 4;  // of one warp, forward
 
-// y = x W^T + b. A warp has kUnits units and its lanes share their inputs out. Grid: groups of units, jobs.
-template <int kRows>
-__global__ void __launch_bounds__(kWarps * 32)
+// y = x W^T + b. Stretches of kSpan inputs of a block's kUnits units stream through shared memory, so that
+// many are on their way at any time; a thread has one unit and every other half stretch. kVector: rows begin
+// at multiples of 16 bytes. Grid: groups of units, jobs.
+template <int kRows, bool kVector>
+__global__ void __launch_bounds__(kThreads)
     thin_forward(const float* __restrict__ weights, size_t stride, const float* __restrict__ x,
                  float* __restrict__ y, int inputs, int units, int rows, bool relu) {
-  const int lane = threadIdx.x & 31, job = blockIdx.y;
-  const int unit = (blockIdx.x * kWarps + (threadIdx.x >> 5)) * kUnits;
-  if (unit >= units) return;
+  constexpr int kUnits = 64, kSpan = 64, kPitch = kSpan + 4, kHalf = kSpan / 2, kCopy = kVector ? 4 : 1;
+  __shared__ __align__(16) float tiles[2][kUnits * kPitch];
+  __shared__ __align__(16) float values[2][kRows * kSpan];
+  const int job = blockIdx.y, first = blockIdx.x * kUnits;
+  const int mine = threadIdx.x % kUnits, half = threadIdx.x / kUnits;
   const float* w = weights + job * stride;
   const float* in = x + static_cast<size_t>(job) * rows * inputs;
-  const float* row_of[kUnits];
-#pragma unroll
-  for (int u = 0; u < kUnits; ++u) row_of[u] = w + static_cast<size_t>(min(unit + u, units - 1)) * inputs;
 
-  float sum[kUnits * kRows] = {};
-  const auto add = [&](const float(&values)[kUnits], int k) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const float value = __ldg(in + static_cast<size_t>(min(r, rows - 1)) * inputs + k);
-#pragma unroll
-      for (int u = 0; u < kUnits; ++u) sum[u * kRows + r] = fmaf(values[u], value, sum[u * kRows + r]);
+  const auto copy = [&](float* to, const float* from, bool valid) {
+    if constexpr (kVector) {
+      copy_async_16(to, from, valid);
+    } else {
+      copy_async(to, from, valid);
     }
   };
-  constexpr int kAhead = 4;  // stretches of 32 inputs whose weights are asked for before the first is used
-  int k = lane;
-  for (; k + (kAhead - 1) * 32 < inputs; k += kAhead * 32) {
-    float ahead[kAhead][kUnits];
+  const auto load = [&](int stage, int k0) {
+    if (k0 < inputs) {
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-#pragma unroll
-      for (int u = 0; u < kUnits; ++u) ahead[i][u] = __ldcs(row_of[u] + k + i * 32);
+      for (int i = threadIdx.x; i < kUnits * kSpan / kCopy; i += kThreads) {
+        const int unit = i / (kSpan / kCopy), k = i % (kSpan / kCopy) * kCopy;
+        const bool valid = first + unit < units && k0 + k < inputs;
+        copy(&tiles[stage][unit * kPitch + k],
+             valid ? w + static_cast<size_t>(first + unit) * inputs + k0 + k : w, valid);
+      }
+      for (int i = threadIdx.x; i < kRows * kSpan / kCopy; i += kThreads) {
+        const int row = i / (kSpan / kCopy), k = i % (kSpan / kCopy) * kCopy;
+        const bool valid = row < rows && k0 + k < inputs;
+        copy(&values[stage][row * kSpan + k], valid ? in + static_cast<size_t>(row) * inputs + k0 + k : in,
+             valid);
+      }
     }
+    commit_copies();
+  };
+  float sum[kRows] = {};
+  load(0, 0);
+  for (int k0 = 0, stage = 0; k0 < inputs; k0 += kSpan, stage ^= 1) {
+    load(stage ^ 1, k0 + kSpan);
+    await_copies<1>();
+    __syncthreads();
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) add(ahead[i], k + i * 32);
-  }
-  for (; k < inputs; k += 32) {
-    float values[kUnits];
+    for (int k = 0; k < kHalf; k += 4) {
+      const float4 a = *reinterpret_cast<const float4*>(&tiles[stage][mine * kPitch + half * kHalf + k]);
 #pragma unroll
-    for (int u = 0; u < kUnits; ++u) values[u] = __ldcs(row_of[u] + k);
-    add(values, k);
-  }
-  warp_sums(sum);
-  const float* bias = w + static_cast<size_t>(units) * inputs;
-#pragma unroll
-  for (int u = 0; u < kUnits; ++u) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      if (lane != (u * kRows + r) % 32 || unit + u >= units || r >= rows) continue;
-      const float value = sum[u * kRows + r] + bias[unit + u];
-      y[(static_cast<size_t>(job) * rows + r) * units + unit + u] = relu && !(value > 0) ? 0 : value;
+      for (int r = 0; r < kRows; ++r) {
+        const float4 b = *reinterpret_cast<const float4*>(&values[stage][r * kSpan + half * kHalf + k]);
+        sum[r] = fmaf(a.x, b.x, sum[r]);
+        sum[r] = fmaf(a.y, b.y, sum[r]);
+        sum[r] = fmaf(a.z, b.z, sum[r]);
+        sum[r] = fmaf(a.w, b.w, sum[r]);
+      }
     }
+    __syncthreads();
+  }
+  float* others = tiles[0];  // sums of the second halves
+  if (half == 1) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) others[r * kUnits + mine] = sum[r];
+  }
+  __syncthreads();
+  if (half == 1 || first + mine >= units) return;
+  const float bias = w[static_cast<size_t>(units) * inputs + first + mine];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    if (r >= rows) continue;
+    const float value = sum[r] + others[r * kUnits + mine] + bias;
+    y[(static_cast<size_t>(job) * rows + r) * units + first + mine] = relu && !(value > 0) ? 0 : value;
   }
 }
 
@@ -71,7 +92,7 @@ __global__ void __launch_bounds__(kWarps * 32)
                   const float* __restrict__ dy, float* __restrict__ dx, int inputs, int units, int rows,
                   bool relu_before, float client_lr) {
   constexpr int kChunk = 128, kAhead = 4, kPitch = (kRows + 3) / 4 * 4;
-  __shared__ __align__(16) float gradients[kChunk][kPitch];
+  __shared__ __align__(16) float chunks[2][kChunk][kPitch];  // of the gradients
   __shared__ float parts[kWarps][kColumns * 32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, job = blockIdx.y;
   const int first = blockIdx.x * kColumns * 32 + lane;
@@ -89,14 +110,34 @@ __global__ void __launch_bounds__(kWarps * 32)
       value[c][r] = r < rows && column < inputs ? in[static_cast<size_t>(r) * inputs + column] : 0.0f;
     }
   }
-  for (int begin = 0; begin < units; begin += kChunk) {
-    __syncthreads();
-    for (int i = threadIdx.x; i < kChunk * kRows; i += kWarps * 32) {
-      const int unit = i % kChunk, r = i / kChunk;
-      gradients[unit][r] =
-          r < rows && begin + unit < units ? out[static_cast<size_t>(r) * units + begin + unit] : 0.0f;
+  // The weights of the next kAhead units are on their way while these are used.
+  float next[kAhead][kColumns];
+  const auto ask = [&](int unit) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const bool valid = unit + i < units && first + c * 32 < inputs;
+        next[i][c] = valid ? __ldcs(w + static_cast<size_t>(unit + i) * inputs + first + c * 32) : 0.0f;
+      }
     }
+  };
+  ask(warp * kAhead);
+  const auto load = [&](int begin) {
+    for (int i = threadIdx.x; begin < units && i < kChunk * kRows; i += kWarps * 32) {
+      const int unit = i % kChunk, r = i / kChunk;
+      const bool valid = r < rows && begin + unit < units;
+      copy_async(&chunks[begin / kChunk % 2][unit][r],
+                 valid ? out + static_cast<size_t>(r) * units + begin + unit : out, valid);
+    }
+    commit_copies();
+  };
+  load(0);
+  for (int begin = 0; begin < units; begin += kChunk) {
+    load(begin + kChunk);
+    await_copies<1>();
     __syncthreads();
+    const float(&gradients)[kChunk][kPitch] = chunks[begin / kChunk % 2];
     if (blockIdx.x == 0 && threadIdx.x < kChunk && begin + threadIdx.x < units) {
       float total = 0;
 #pragma unroll
@@ -104,16 +145,13 @@ __global__ void __launch_bounds__(kWarps * 32)
       bias[begin + threadIdx.x] = fmaf(-client_lr, total, bias[begin + threadIdx.x]);
     }
     for (int unit = warp * kAhead; unit < kChunk && begin + unit < units; unit += kWarps * kAhead) {
-      float ahead[kAhead][kColumns];
+      float now[kAhead][kColumns];
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
 #pragma unroll
-        for (int c = 0; c < kColumns; ++c) {
-          const bool valid = begin + unit + i < units && first + c * 32 < inputs;
-          ahead[i][c] =
-              valid ? __ldcs(w + static_cast<size_t>(begin + unit + i) * inputs + first + c * 32) : 0.0f;
-        }
+        for (int c = 0; c < kColumns; ++c) now[i][c] = next[i][c];
       }
+      ask(begin + unit + kWarps * kAhead);
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
         float step[kColumns] = {};
@@ -122,7 +160,7 @@ __global__ void __launch_bounds__(kWarps * 32)
           const float gradient = gradients[unit + i][r];
 #pragma unroll
           for (int c = 0; c < kColumns; ++c) {
-            if (kInputGradient) sum[c][r] = fmaf(gradient, ahead[i][c], sum[c][r]);
+            if (kInputGradient) sum[c][r] = fmaf(gradient, now[i][c], sum[c][r]);
             step[c] = fmaf(gradient, value[c][r], step[c]);
           }
         }
@@ -130,11 +168,12 @@ __global__ void __launch_bounds__(kWarps * 32)
         for (int c = 0; c < kColumns; ++c) {
           if (begin + unit + i < units && first + c * 32 < inputs) {
             __stcs(w + static_cast<size_t>(begin + unit + i) * inputs + first + c * 32,
-                   fmaf(-client_lr, step[c], ahead[i][c]));
+                   fmaf(-client_lr, step[c], now[i][c]));
           }
         }
       }
     }
+    __syncthreads();  // before what was read is overwritten
   }
   if constexpr (kInputGradient) {
     // The warps' parts of dx, added in their order.
@@ -175,10 +214,13 @@ class Dense final : public Layer {
                           plan_.relu_after};
       multiply_rows({step, weights, inputs_, units_, step.rows, plan_.tf32}, x, out);
     } else {
-      const dim3 grid(pieces(units_, kWarps * kUnits), step.jobs);
+      const dim3 grid(pieces(units_, 64), step.jobs);
+      const bool vector =
+          inputs_ % 4 == 0 && plan_.site.weights_offset % 4 == 0;  // as x and a job's weights are
       with_rows(step.rows, [&](auto rows) {
-        thin_forward<rows><<<grid, kWarps * 32, 0, step.stream>>>(weights, step.stride, x, y, inputs_, units_,
-                                                                  step.rows, plan_.relu_after);
+        const auto kernel = vector ? thin_forward<rows, true> : thin_forward<rows, false>;
+        kernel<<<grid, kThreads, 0, step.stream>>>(weights, step.stride, x, y, inputs_, units_, step.rows,
+                                                   plan_.relu_after);
       });
     }
     check_launch("dense forward");

@@ -108,6 +108,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     __syncthreads();
     if (filter >= g.filters) continue;
     const size_t first = (index * g.filters + filter) * g.positions();
+#pragma unroll 4
     for (int position = lane; position < g.positions(); position += 32) {
       const float gradient = y[first + position] > 0 ? dy[first + position] : 0.0f;
       const int place = from[first + position];

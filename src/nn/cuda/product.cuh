@@ -20,6 +20,13 @@ __device__ inline void copy_async(float* to, const float* from, bool valid) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;\n" ::"r"(address), "l"(from),
                "r"(valid ? 4 : 0));
 }
+// The same for four, from and to a multiple of 16 bytes; past the first cache, which they would only pass
+// through.
+__device__ inline void copy_async_16(float* to, const float* from, bool valid) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(address), "l"(from),
+               "r"(valid ? 16 : 0));
+}
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n"); }
 template <int kLeft>
 __device__ inline void await_copies() {
@@ -106,20 +113,27 @@ struct ColumnMajor {
   };
 };
 
-// A tile of C in f32: every thread multiplies kTm x kTn values, fused with the sum.
+// A tile of C in f32: every thread multiplies kTm x kTn values, fused with the sum. The lanes of a warp lie 8
+// x 4, so that they read few different values.
 template <int kM_, int kN_>
 struct F32Tile {
   static constexpr int kM = kM_, kN = kN_;
   static constexpr int kPitchM = kM + 4, kPitchN = kN + 4;  // so that loads along k meet different banks
-  static constexpr int kThreadsM = kM >= 128 ? 16 : 8, kThreadsN = kThreads / kThreadsM;
-  static constexpr int kTm = kM / kThreadsM, kTn = kN / kThreadsN;
+  static constexpr int kWarpsM = kM >= 128 ? 4 / (kN / 32) : 1, kWarpsN = 4 / kWarpsM;
+  static constexpr int kTm = kM / kWarpsM / 8, kTn = kN / kWarpsN / 4;
   static_assert(kTm % 4 == 0 && (kTn % 4 == 0 || kTn == 2));
   static constexpr int kWide = kTn % 4 == 0 ? 4 : 2;
 
   float sum[kTm][kTn] = {};
 
-  static __device__ int thread_m() { return static_cast<int>(threadIdx.x) % kThreadsM; }
-  static __device__ int thread_n() { return static_cast<int>(threadIdx.x) / kThreadsM; }
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) & 31; }
+  static __device__ int warp() { return static_cast<int>(threadIdx.x) >> 5; }
+  static __device__ int row(int i) {
+    return warp() % kWarpsM * (kM / kWarpsM) + i / 4 * 32 + lane() % 8 * 4 + i % 4;
+  }
+  static __device__ int column(int j) {
+    return warp() / kWarpsM * (kN / kWarpsN) + j / kWide * 4 * kWide + lane() / 8 * kWide + j % kWide;
+  }
 
   __device__ void multiply(const float* tile_m, const float* tile_n) {
 #pragma unroll
@@ -127,13 +141,12 @@ struct F32Tile {
       float a[kTm], b[kTn];
 #pragma unroll
       for (int i = 0; i < kTm; i += 4) {
-        const float4 four =
-            *reinterpret_cast<const float4*>(tile_m + k * kPitchM + i * kThreadsM + thread_m() * 4);
+        const float4 four = *reinterpret_cast<const float4*>(tile_m + k * kPitchM + row(i));
         a[i] = four.x, a[i + 1] = four.y, a[i + 2] = four.z, a[i + 3] = four.w;
       }
 #pragma unroll
       for (int j = 0; j < kTn; j += kWide) {
-        const float* from = tile_n + k * kPitchN + j * kThreadsN + thread_n() * kWide;
+        const float* from = tile_n + k * kPitchN + column(j);
         if constexpr (kWide == 4) {
           const float4 four = *reinterpret_cast<const float4*>(from);
           b[j] = four.x, b[j + 1] = four.y, b[j + 2] = four.z, b[j + 3] = four.w;
@@ -156,10 +169,7 @@ struct F32Tile {
 #pragma unroll
     for (int i = 0; i < kTm; ++i) {
 #pragma unroll
-      for (int j = 0; j < kTn; ++j) {
-        visit(i / 4 * 4 * kThreadsM + thread_m() * 4 + i % 4,
-              j / kWide * kWide * kThreadsN + thread_n() * kWide + j % kWide, sum[i][j]);
-      }
+      for (int j = 0; j < kTn; ++j) visit(row(i), column(j), sum[i][j]);
     }
   }
 };
@@ -205,16 +215,21 @@ struct Tf32Tile {
         b[j][0] = rounded(n[j * 8]);
         b[j][1] = rounded(n[j * 8 + 4 * kPitchN]);
       }
+      add_products(a, b);
+    }
+  }
+
+  // A fragment's values are a thread's part of 16 x 8 values of m and k, and of 8 x 8 of n and k.
+  __device__ void add_products(const uint32_t (&a)[kTm][4], const uint32_t (&b)[kTn][2]) {
 #pragma unroll
-      for (int i = 0; i < kTm; ++i) {
+    for (int i = 0; i < kTm; ++i) {
 #pragma unroll
-        for (int j = 0; j < kTn; ++j) {
-          float* c = sum[i][j];
-          asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-              "{%0,%1,%2,%3};"
-              : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-              : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[j][0]), "r"(b[j][1]));
-        }
+      for (int j = 0; j < kTn; ++j) {
+        float* c = sum[i][j];
+        asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+            "{%0,%1,%2,%3};"
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+            : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[j][0]), "r"(b[j][1]));
       }
     }
   }

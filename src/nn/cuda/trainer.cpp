@@ -24,6 +24,7 @@ namespace {
 struct NetworkKey {
   ModelSpec model;
   uint32_t rows = 0;
+  size_t lane = 0;  // among those of the same
   bool operator==(const NetworkKey&) const = default;
 };
 
@@ -36,7 +37,8 @@ struct Place {
   float* weights = nullptr;  // on the GPU
 };
 
-// Jobs that take every step together: the same shape of sub-model, batch and rate.
+// Jobs that take every step together: the same shape of sub-model, batch and rate. Those of a shape are
+// shared out to a few lanes with a stream each: while some wait for memory, others compute.
 struct Group {
   NetworkKey key;
   float client_lr = 0;
@@ -46,6 +48,8 @@ struct Group {
   size_t stride = 0;
   size_t first_job = 0;  // of its jobs in the wave's list on the GPU
 };
+
+const size_t kLanes = std::getenv("LANES") ? std::atoi(std::getenv("LANES")) : 2, kJobsPerLane = 6;
 
 CudaState& state_of(ServerState* state) {
   auto* mine = dynamic_cast<CudaState*>(state);
@@ -98,7 +102,7 @@ class CudaTrainer final : public Trainer {
     const CudaState& mine = state_of(&state);
     const StoredExamples test = store_.test_set(mine.model(), kEvaluationChunk, stream_);
     check_chunks(first, count, test.count);
-    JobNetwork& network = network_of({network_key(mine.model()), kEvaluationChunk});
+    JobNetwork& network = network_of({network_key(mine.model()), kEvaluationChunk, 0});
     const size_t features = mine.model().input.size();
     const auto classes = static_cast<int>(class_count(mine.model()));
     const size_t most = std::clamp<size_t>(budget_ / network.bytes_per_job(false), 1, 128);  // chunks at once
@@ -172,14 +176,16 @@ class CudaTrainer final : public Trainer {
 
   // As many jobs as there is memory for, at least one.
   size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) {
-    size_t bytes = 0, count = 0;
+    size_t bytes = 0, count = 0, last_size = 0, last_values = 0;
     for (const Place& place : places) {
       const SubModel& submodel = *cohorts[place.cohort].jobs[place.job].submodel;
-      // Between two layers flows about as much as the largest layers hold; the weights dominate the rest.
-      size_t values = submodel.size();
-      for (const Shape& shape : layer_shapes(submodel.spec()))
-        values += 5 * shape.size() * cohorts[place.cohort].how.batch;
-      bytes += values * sizeof(float);
+      if (submodel.size() != last_size) {
+        last_size = last_values = submodel.size();
+        // A layer keeps at most a few times what flows out of it.
+        for (const Shape& shape : layer_shapes(submodel.spec()))
+          last_values += 5 * shape.size() * cohorts[place.cohort].how.batch;
+      }
+      bytes += last_values * sizeof(float);
       if (count > 0 && bytes > budget_) break;
       ++count;
     }
@@ -187,22 +193,36 @@ class CudaTrainer final : public Trainer {
   }
 
   std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Place> places) {
-    std::vector<Group> groups;
+    std::vector<Group> shapes;
+    std::vector<const ModelSpec*> specs;
     for (size_t i = 0; i < places.size(); ++i) {
       const Cohort& cohort = cohorts[places[i].cohort];
-      const NetworkKey key{network_key(cohort.jobs[places[i].job].submodel->spec()), cohort.how.batch};
-      auto found = std::ranges::find_if(groups, [&](const Group& group) {
-        return group.client_lr == cohort.how.client_lr && group.key == key;
-      });
-      if (found == groups.end()) {
-        found = groups.insert(groups.end(), Group{});
-        found->key = key;
-        found->client_lr = cohort.how.client_lr;
+      const ModelSpec& spec = cohort.jobs[places[i].job].submodel->spec();
+      size_t found = 0;
+      while (found < shapes.size() &&
+             !(shapes[found].client_lr == cohort.how.client_lr &&
+               shapes[found].key.rows == cohort.how.batch && specs[found]->layers == spec.layers &&
+               specs[found]->input == spec.input))
+        ++found;
+      if (found == shapes.size()) {
+        shapes.emplace_back();
+        shapes.back().key = {network_key(spec), cohort.how.batch, 0};
+        shapes.back().client_lr = cohort.how.client_lr;
+        specs.push_back(&spec);
       }
-      found->places.push_back(i);
+      shapes[found].places.push_back(i);
     }
-    for (Group& group : groups) {
-      std::ranges::stable_sort(group.places, std::greater{}, [&](size_t i) { return places[i].steps; });
+    std::vector<Group> groups;
+    for (Group& shape : shapes) {
+      std::ranges::stable_sort(shape.places, std::greater{}, [&](size_t i) { return places[i].steps; });
+      const size_t lanes = std::clamp<size_t>(shape.places.size() / kJobsPerLane, 1, kLanes);
+      for (size_t lane = 0; lane < lanes; ++lane) {
+        Group group = shape;
+        group.key.lane = lane;
+        group.places.clear();
+        for (size_t i = lane; i < shape.places.size(); i += lanes) group.places.push_back(shape.places[i]);
+        groups.push_back(std::move(group));
+      }
     }
     return groups;
   }
