@@ -437,7 +437,9 @@ std::unique_ptr<Trainer> make(ThreadPool& pool, const ExampleSource& source, boo
 
 bool has_cuda_trainer() {
   int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count > 0;
+  cudaGetLastError();
+  return false;
 }
 
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source) {
