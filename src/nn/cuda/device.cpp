@@ -35,7 +35,7 @@ Trouble driver_trouble() {
 
 Trouble memory_trouble() {
   size_t free = 0, total = 0;
-  std::string what = fmt::format("there is not enough; this process holds {}", gigabytes(held));
+  std::string what = fmt::format("too little memory is left; this process holds {}", gigabytes(held));
   if (cudaMemGetInfo(&free, &total) == cudaSuccess)
     what += fmt::format(", {} of {} are free", gigabytes(free), gigabytes(total));
   return {what, "fewer clients per round or a smaller batch need less, or use --device cpu"};

@@ -11,7 +11,9 @@
 #include "nn/cuda/held_weights.h"
 #include "nn/trainer_testing.h"
 #include "nn/trainers.h"
+#include "program.h"
 #include "subfleet/error.h"
+#include "temporary_folder.h"
 
 namespace subfleet::cuda {
 namespace {
@@ -99,13 +101,76 @@ TEST(CudaDevice, MemoryThatIsNotThereIsAnErrorAndNothingElse) {
     FAIL() << "took 35 TB";
   } catch (const Error& error) {
     const std::string words = error.what();
-    EXPECT_NE(words.find("taking 35184372.1 MB of the GPU's memory: there is not enough"), std::string::npos)
+    EXPECT_NE(words.find("taking 35184372.1 MB of the GPU's memory: too little memory is left"),
+              std::string::npos)
         << words;
     EXPECT_NE(words.find("are free"), std::string::npos) << words;
   }
   EXPECT_EQ(some.size(), 0u);
   EXPECT_EQ(memory_peak(), peak) << "only what was given counts";
   EXPECT_EQ(round.train(*trainer, how).sum, before.sum);
+}
+
+// All that can be had of the GPU's memory.
+std::vector<Buffer<std::byte>> take_all_memory() {
+  std::vector<Buffer<std::byte>> all;
+  for (size_t piece = size_t{16} << 30; piece >= size_t{4} << 20; piece /= 2) {
+    try {
+      while (true) all.emplace_back(piece);
+    } catch (const Error&) {  // no such piece is left
+    }
+  }
+  return all;
+}
+
+TEST(CudaDevice, ARoundThatDoesNotFitIsAnErrorAndTheNextOneWorks) {
+  SUBFLEET_SKIP_WITHOUT_GPU();
+  const ModelSpec model = find_model("emnist-cnn");
+  const SubModel whole = whole_model(model);
+  const std::vector<float> weights = random_weights(model);
+  ReadyExamples examples;
+  examples.clients.push_back(random_examples(model, 3, 1));
+  std::vector<Job> jobs;
+  for (uint32_t client = 0; client < 8; ++client)
+    jobs.push_back({.client = client, .row = client, .submodel = &whole});
+  const Cohort cohort{.model = &model,
+                      .code = {},
+                      .rows = 8,
+                      .jobs = jobs,
+                      .how = {.epochs = 1, .batch = 10, .client_lr = 0.1f},
+                      .wire = exact_wire()};
+  ThreadPool pool(2);
+  const auto trainer = make_trainer("cuda", pool, examples);
+  {
+    const auto others = take_all_memory();
+    try {
+      train_cohort(*trainer, cohort, weights);
+      FAIL() << "there was memory left";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("too little memory is left"), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_EQ(train_cohort(*trainer, cohort, weights).sum,
+            train_cohort(*make_trainer("cuda", pool, examples), cohort, weights).sum);
+}
+
+// What a run meets when others have the GPU: it says so, and goes on elsewhere from where it was.
+TEST(CudaDevice, ARunThatFindsNoMemoryGoesOnWithoutTheGpu) {
+  SUBFLEET_SKIP_WITHOUT_GPU();
+  const TemporaryFolder folder;
+  const std::string run = (folder / "run").string();
+  const Outcome begun =
+      run_program({"train", "--device", "cuda", "--out", run, "--set", "model.name=emnist-mlp", "--set",
+                   "data.writers=12", "--set", "round.clients=4", "--set", "run.rounds=2"});
+  ASSERT_EQ(begun.status, 0) << begun.err;
+  const std::vector<std::string> resume{"train", "--resume", run, "--set", "run.rounds=3"};
+  {
+    const auto others = take_all_memory();
+    expect_one_line_error(run_program(resume), 1, "device cuda: ");
+  }
+  const Outcome moved = run_program(with(resume, {"--device", has_cpu_trainer() ? "cpu" : "reference"}));
+  EXPECT_EQ(moved.status, 0) << moved.err;
 }
 
 // A kernel that writes where there is no memory is lost with all that the process has on the GPU.
@@ -128,6 +193,7 @@ TEST(CudaDevice, MemoryThatIsNotThereIsAnErrorAndNothingElse) {
         .submodel = &round.submodels[0], .values = reinterpret_cast<float*>(256), .examples = 1};
     held.set({&nowhere, 1}, stream);
     held.gather(whole.data(), stream);
+    cudaStreamSynchronize(stream);  // fails, as does every call from here on
     try {
       trainer->train({&cohort, 1});
     } catch (const Error& error) {

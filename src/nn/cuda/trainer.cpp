@@ -171,7 +171,7 @@ class CudaTrainer final : public Trainer {
   }
 
   // As many jobs as there is memory for, at least one.
-  size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) {
+  size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) const {
     size_t bytes = 0, count = 0;
     for (const Place& place : places) {
       const SubModel& submodel = *cohorts[place.cohort].jobs[place.job].submodel;
