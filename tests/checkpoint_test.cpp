@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "store/run_writer.h"
 #include "subfleet/error.h"
+#include "subfleet/training.h"
 #include "temporary_folder.h"
 #include "tiny_run.h"
 
@@ -56,6 +58,55 @@ TEST(Checkpoint, KnowsTheSettingsThatAreNoLongerThere) {
   EXPECT_THROW(load_checkpoint(folder / "own", plain), Error);
   EXPECT_THROW(load_checkpoint(folder / "plain", own), Error);
   load_checkpoint(folder / "own", own);
+}
+
+// A fleet whose device is lost after so many rounds, as a GPU may be.
+class LostFleet final : public Fleet {
+ public:
+  LostFleet(LocalFleet& fleet, uint32_t rounds) : fleet_(fleet), rounds_(rounds) {}
+  uint32_t clients() const override { return fleet_.clients(); }
+  uint32_t classes() const override { return fleet_.classes(); }
+  Shape input() const override { return fleet_.input(); }
+  uint64_t data_fingerprint() const override { return fleet_.data_fingerprint(); }
+  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
+    return fleet_.make_state(model, options);
+  }
+  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+    if (rounds_ == 0) throw failure("device", "lost");
+    --rounds_;
+    return fleet_.train(cohorts);
+  }
+  Evaluation evaluate(ServerState& state) override { return fleet_.evaluate(state); }
+
+ private:
+  LocalFleet& fleet_;
+  uint32_t rounds_;
+};
+
+TEST(Checkpoint, StaysGoodWhenTheDeviceIsLost) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  Config config = tiny_config();
+  config.run.rounds = 6;
+  config.run.checkpoint_every = 2;
+  Provenance now;
+  now.data = {.source = "tiny", .clients = kClients, .fingerprint = 1};
+  LocalFleet fleet = tiny_fleet(pool);
+  {
+    LostFleet lost(fleet, 3);
+    subfleet::Run run(config, lost);
+    RunWriter writer = RunWriter::begin(folder / "run", run, now);
+    RoundObserver* const observer = &writer;
+    EXPECT_THROW(train(run, {&observer, 1}, [] { return false; }), Error);
+  }
+  RunWriter writer = RunWriter::reopen(folder / "run");
+  subfleet::Run run(writer.config(), fleet);
+  writer.restore(run, now);
+  EXPECT_EQ(run.round(), 2u);
+  RoundObserver* const observer = &writer;
+  EXPECT_TRUE(train(run, {&observer, 1}, [] { return false; }));
+  const std::vector<float> weights(run.weights().begin(), run.weights().end());
+  EXPECT_EQ(weights, weights_after(config, 6, 1, "reference"));
 }
 
 }  // namespace

@@ -62,6 +62,22 @@ TEST(Device, TheGpusTf32IsADeviceOfItsOwn) {
   EXPECT_EQ(provenance["sessions"][0]["device"], "cuda-tf32");
 }
 
+TEST(Device, WithoutAGpuEveryCommandSaysSoInOneLine) {
+  const std::vector<std::string> names = trainer_names();
+  if (std::ranges::find(names, "cuda") != names.end()) GTEST_SKIP() << "there is a GPU";
+  const TemporaryFolder folder;
+  const std::string out = (folder / "out").string();
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"train", "--out", out}, {"tune", "--out", out}, {"bench", "round"}}) {
+    for (const char* device : {"cuda", "cuda-tf32"}) {
+      const Outcome outcome = run_program(with(command, {"--device", device}));
+      EXPECT_TRUE(outcome.status == 1 || outcome.status == 2) << outcome.status;
+      expect_one_line_error(outcome, outcome.status, "device cuda: ");
+      EXPECT_FALSE(std::filesystem::exists(out));
+    }
+  }
+}
+
 // A run that a GPU began goes on where there is none: with --device cpu, and not without.
 TEST(Device, ARunOfAGpuGoesOnOnTheCpu) {
   const TemporaryFolder folder;

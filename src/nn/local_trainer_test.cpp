@@ -351,7 +351,7 @@ TEST(LocalTrainer, EvaluationIsTheMeanOverAllExamples) {
     const Score expected = softmax_cross_entropy(logits, examples.labels, {});
     EXPECT_EQ(actual.examples, 205u);
     EXPECT_EQ(actual.correct, expected.correct) << name;
-    EXPECT_NEAR(actual.mean_loss(), expected.loss / 205, 1e-6) << name;
+    EXPECT_NEAR(actual.mean_loss(), expected.loss / 205, name.ends_with("tf32") ? 1e-3 : 1e-6) << name;
   }
 }
 

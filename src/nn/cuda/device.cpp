@@ -14,33 +14,65 @@ namespace {
 
 std::atomic<uint64_t> held = 0, most = 0;
 
-constexpr std::string_view kGoOn = "a run goes on from its last checkpoint with --resume and --device cpu";
+// What is wrong, in plain words where CUDA's own mislead, and what would help.
+struct Trouble {
+  std::string what, remedy;
+};
 
-std::string advice(cudaError_t code) {
+std::string gigabytes(uint64_t bytes) { return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9); }
+
+std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+
+// CUDA says the same of a driver that is not there and of one that is too old.
+Trouble driver_trouble() {
+  int newest = 0;
+  if (cudaDriverGetVersion(&newest) != cudaSuccess || newest == 0)
+    return {"there is no NVIDIA driver here", "use --device cpu"};
+  return {fmt::format("the NVIDIA driver knows CUDA up to {}, this build has {}", cuda_version(newest),
+                      cuda_version(CUDART_VERSION)),
+          "install a newer driver or use --device cpu"};
+}
+
+Trouble memory_trouble() {
+  size_t free = 0, total = 0;
+  std::string what = fmt::format("too little memory is left; this process holds {}", gigabytes(held));
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess)
+    what += fmt::format(", {} of {} are free", gigabytes(free), gigabytes(total));
+  return {what, "fewer clients per round or a smaller batch need less, or use --device cpu"};
+}
+
+Trouble trouble_of(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
-      return fmt::format("{:.1f} GB are held already; fewer clients per round or a smaller batch need less",
-                         static_cast<double>(held.load()) / 1e9);
+      return memory_trouble();
     case cudaErrorNoDevice:
-      return "no NVIDIA GPU is visible here; use --device cpu";
+      return {"no NVIDIA GPU is visible here", "use --device cpu"};
     case cudaErrorInsufficientDriver:
     case cudaErrorSystemDriverMismatch:
+    case cudaErrorCompatNotSupportedOnDevice:
     case cudaErrorStubLibrary:
-      return "there is no NVIDIA driver, or one that is too old for this build's CUDA; use --device cpu";
+      return driver_trouble();
     case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
     case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
-      return "this build has no code for that GPU; build with -DCMAKE_CUDA_ARCHITECTURES=native, or use "
-             "--device cpu";
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorJitCompilationDisabled:
+      return {"this build has no code that this GPU and its driver can run",
+              "build with -DCMAKE_CUDA_ARCHITECTURES=native or use --device cpu"};
+    case cudaErrorDevicesUnavailable:
+      return {"the GPU is busy or shut to this process", "try again later or use --device cpu"};
     default:
-      return std::string(kGoOn);
+      return {cudaGetErrorString(code),
+              "a run goes on from its last checkpoint with --resume and --device cpu"};
   }
 }
 
-// The rank's number on its machine, as mpirun and others tell it.
-int local_rank() {
+}  // namespace
+
+int local_rank(const std::function<const char*(const char*)>& variable) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
-    const char* text = std::getenv(name);
+    const char* text = variable(name);
     if (text == nullptr) continue;
     const std::string_view digits(text);
     int rank = 0;
@@ -50,27 +82,31 @@ int local_rank() {
   return 0;
 }
 
-}  // namespace
-
 void check(cudaError_t code, std::string_view doing) {
   if (code == cudaSuccess) return;
-  throw failure("device cuda", fmt::format("{}: {} ({}); {}", doing, cudaGetErrorString(code),
-                                           cudaGetErrorName(code), advice(code)));
+  const Trouble trouble = trouble_of(code);
+  cudaGetLastError();  // else the next launch, which may well work, would be told of it again
+  throw failure("device cuda",
+                fmt::format("{}: {} ({}); {}", doing, trouble.what, cudaGetErrorName(code), trouble.remedy));
 }
 
 void use_gpu() {
   int count = 0;
   check(cudaGetDeviceCount(&count), "looking for a GPU");
   if (count == 0) check(cudaErrorNoDevice, "looking for a GPU");
-  check(cudaSetDevice(local_rank() % count), "taking the GPU");
+  const int rank = local_rank([](const char* name) -> const char* { return std::getenv(name); });
+  check(cudaSetDevice(rank % count), "taking the GPU");
   check(cudaFree(nullptr), "starting the GPU");
+  check_code();
 }
 
 std::string gpu_name() {
   int device = 0;
   cudaDeviceProp properties{};
-  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    cudaGetLastError();
     return "no GPU";
+  }
   return properties.name;
 }
 
@@ -86,9 +122,9 @@ void* allocate(size_t bytes) {
   return at;
 }
 
-void release(void* at, size_t bytes) {
+void release(void* at, size_t bytes) noexcept {
   if (at == nullptr) return;
-  cudaFree(at);
+  cudaFree(at);  // on a GPU that is lost it fails; whoever waits for the GPU next says so
   held -= bytes;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 // process.
 namespace subfleet::cuda {
 
-// Throws Error for everything but success: what was being done, what CUDA says, and what would help.
+// Throws Error for everything but success: what was being done, what is wrong, and what would help.
 void check(cudaError_t code, std::string_view doing);
 
 // After a kernel was launched.
@@ -24,11 +25,17 @@ inline void check_launch(std::string_view kernel) { check(cudaGetLastError(), ke
 // machine. Throws Error where there is no GPU that can be used.
 void use_gpu();
 
+// That the build has code for the current GPU: else the first kernel would find out, in the midst of a run.
+void check_code();
+
+// The rank's number on its machine, as mpirun and others tell it in their variables; 0 where nobody does.
+int local_rank(const std::function<const char*(const char*)>& variable);
+
 std::string gpu_name();
 
 // Bytes on the GPU, counted for memory_peak().
 void* allocate(size_t bytes);
-void release(void* at, size_t bytes);
+void release(void* at, size_t bytes) noexcept;
 uint64_t memory_peak();
 
 // An array on the GPU, uninitialised.

@@ -27,8 +27,7 @@ std::vector<StoredExamples> ExampleStore::of_clients(std::span<const uint32_t> c
     if (!clients_.contains(client)) missing.push_back(client);
   }
   std::ranges::sort(missing);
-  const auto repeated = std::ranges::unique(missing);
-  missing.erase(repeated.begin(), repeated.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
 
   std::vector<Examples> read(missing.size());
   pool_.parallel_for(missing.size(), [&](size_t i, size_t) {

@@ -154,7 +154,7 @@ void expect_host_results(HeldCohortOf& cohort) {
   }
 }
 
-TEST(HeldWeights, AreThoseOfTheHostForSmallModels) {
+TEST(CudaHeldWeights, AreThoseOfTheHostForSmallModels) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   for (const ModelSpec& model : small_droppable_models()) {
     HeldCohortOf cohort(model);
@@ -163,21 +163,21 @@ TEST(HeldWeights, AreThoseOfTheHostForSmallModels) {
   }
 }
 
-TEST(HeldWeights, AreThoseOfTheHostForMoreJobsThanABlockSeesAtOnce) {
+TEST(CudaHeldWeights, AreThoseOfTheHostForMoreJobsThanABlockSeesAtOnce) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   HeldCohortOf cohort(small_cnn());
   fill_with_random_halves(cohort, 150);
   expect_host_results(cohort);
 }
 
-TEST(HeldWeights, AreThoseOfTheHostForRandomHalvesOfALargeModel) {
+TEST(CudaHeldWeights, AreThoseOfTheHostForRandomHalvesOfALargeModel) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   HeldCohortOf cohort(find_model("emnist-cnn"));
   fill_with_random_halves(cohort, 6);
   expect_host_results(cohort);
 }
 
-TEST(HeldWeights, RefusedJobsAddNothing) {
+TEST(CudaHeldWeights, RefusedJobsAddNothing) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   HeldCohortOf cohort(small_cnn());
   fill_with_random_halves(cohort, 7);
@@ -195,7 +195,7 @@ TEST(HeldWeights, RefusedJobsAddNothing) {
 }
 
 // Without `whole` the values are the update, so that the bound can be met exactly.
-TEST(HeldWeights, AnUpdateOf64IsRefusedAndOneBelowIsNot) {
+TEST(CudaHeldWeights, AnUpdateOf64IsRefusedAndOneBelowIsNot) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   HeldCohortOf cohort(small_cnn());
   fill_with_random_halves(cohort, 2);
@@ -207,7 +207,7 @@ TEST(HeldWeights, AnUpdateOf64IsRefusedAndOneBelowIsNot) {
   EXPECT_TRUE(cohort.merged(nullptr) == cohort.expected(false));
 }
 
-TEST(HeldWeights, CanBeSetAgainAndToNothing) {
+TEST(CudaHeldWeights, CanBeSetAgainAndToNothing) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   HeldCohortOf cohort(small_cnn());
   fill_with_random_halves(cohort, 9);

@@ -62,7 +62,7 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32) 
 }  // namespace
 
 JobNetwork::JobNetwork(const ModelSpec& model, int rows, bool tf32)
-    : plans_(plan_layers(model, rows, tf32)), rows_(rows), features_(model.input.size()), widest_(0) {
+    : plans_(plan_layers(model, rows, tf32)), rows_(rows), features_(model.input.size()) {
   for (const LayerPlan& plan : plans_) {
     layers_.push_back(entry_of(plan.site.spec).make(plan));
     widest_ = std::max(widest_, plan.site.output.size());

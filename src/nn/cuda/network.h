@@ -31,8 +31,9 @@ class JobNetwork {
   std::vector<LayerPlan> plans_;
   std::vector<std::unique_ptr<Layer>> layers_;
   int rows_;
-  size_t features_, widest_;  // values per row: of the input, of the largest between two layers
-  size_t first_learning_;     // the first layer with weights: before it nobody asks for a gradient
+  size_t features_;        // values per row of the input
+  size_t widest_ = 0;      // and of the largest between two layers
+  size_t first_learning_;  // the first layer with weights: before it nobody asks for a gradient
   Buffer<float> input_;
   std::vector<Buffer<float>> outputs_;
   Buffer<float> gradients_[2];

@@ -175,7 +175,7 @@ class CudaTrainer final : public Trainer {
   }
 
   // As many jobs as there is memory for, at least one.
-  size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) {
+  size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) const {
     size_t bytes = 0, count = 0, last_size = 0, last_values = 0;
     for (const Place& place : places) {
       const SubModel& submodel = *cohorts[place.cohort].jobs[place.job].submodel;
@@ -457,7 +457,9 @@ std::unique_ptr<Trainer> make(ThreadPool& pool, const ExampleSource& source, boo
 
 bool has_cuda_trainer() {
   int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count > 0;
+  cudaGetLastError();
+  return false;
 }
 
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source) {
