@@ -255,6 +255,9 @@ class Dense final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_dense(const LayerPlan& plan) { return std::make_unique<Dense>(plan); }
+std::unique_ptr<Layer> make_dense(const LayerPlan& plan) {
+  if (plan.history > 0 && fits_factored_dense(plan.site, plan.rows)) return make_factored_dense(plan);
+  return std::make_unique<Dense>(plan);
+}
 
 }  // namespace subfleet::cuda

@@ -34,7 +34,7 @@ const Entry& entry_of(const LayerSpec& spec) {
 }
 
 // The layers that compute, with every ReLU that a neighbour can do on the way left to it.
-std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32) {
+std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32, size_t history) {
   std::vector<LayerSite> sites = layer_sites(model);
   std::erase_if(sites, [](const LayerSite& site) { return site.spec.type == "flatten"; });
   std::vector<LayerPlan> plans;
@@ -54,15 +54,16 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32) 
       continue;
     }
     const bool before = !plans.empty() && plans.back().relu_after;
-    plans.push_back({.site = sites[i], .rows = rows, .tf32 = tf32, .relu_before = before});
+    plans.push_back(
+        {.site = sites[i], .rows = rows, .tf32 = tf32, .relu_before = before, .history = history});
   }
   return plans;
 }
 
 }  // namespace
 
-JobNetwork::JobNetwork(const ModelSpec& model, int rows, bool tf32)
-    : plans_(plan_layers(model, rows, tf32)), rows_(rows), features_(model.input.size()) {
+JobNetwork::JobNetwork(const ModelSpec& model, int rows, bool tf32, size_t history)
+    : plans_(plan_layers(model, rows, tf32, history)), rows_(rows), features_(model.input.size()) {
   for (const LayerPlan& plan : plans_) {
     layers_.push_back(entry_of(plan.site.spec).make(plan));
     widest_ = std::max(widest_, plan.site.output.size());
@@ -88,6 +89,14 @@ size_t JobNetwork::bytes_per_job(bool learns) const {
   // A layer's own room is at most a few times what leaves it and what comes in.
   for (const LayerPlan& plan : plans_) values += 2 * plan.site.output.size() + plan.site.input.size();
   return values * static_cast<size_t>(rows_) * sizeof(float);
+}
+
+void JobNetwork::begin_round(const Step& step, int steps) {
+  for (const auto& layer : layers_) layer->begin_round(step, steps);
+}
+
+void JobNetwork::end_round(const Step& step) {
+  for (const auto& layer : layers_) layer->end_round(step);
 }
 
 const float* JobNetwork::forward(const Step& step, const float* input) {

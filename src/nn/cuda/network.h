@@ -11,13 +11,16 @@ namespace subfleet::cuda {
 // once.
 class JobNetwork {
  public:
-  JobNetwork(const ModelSpec& model, int rows, bool tf32);
+  // `history`: LayerPlan's.
+  JobNetwork(const ModelSpec& model, int rows, bool tf32, size_t history);
 
   // Room for so many jobs; `learns`: for backward() too.
   void reserve(int jobs, bool learns);
   // What reserve() takes per job, about.
   size_t bytes_per_job(bool learns) const;
 
+  void begin_round(const Step& step, int steps);
+  void end_round(const Step& step);
   float* input() { return input_.data(); }  // [job][row][feature]
   // The logits, [job][row][class], of input() or of what is given instead of it.
   const float* forward(const Step& step, const float* input);

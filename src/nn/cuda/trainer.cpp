@@ -24,7 +24,8 @@ namespace {
 struct NetworkKey {
   ModelSpec model;
   uint32_t rows = 0;
-  size_t lane = 0;  // among those of the same
+  size_t lane = 0;     // among those of the same
+  size_t history = 0;  // LayerPlan's
   bool operator==(const NetworkKey&) const = default;
 };
 
@@ -46,10 +47,12 @@ struct Group {
   JobNetwork* network = nullptr;
   float* weights = nullptr;
   size_t stride = 0;
-  size_t first_job = 0;  // of its jobs in the wave's list on the GPU
+  const float* whole = nullptr;  // the weights that all its jobs began with, where they are the whole model
+  size_t first_job = 0;          // of its jobs in the wave's list on the GPU
 };
 
 const size_t kLanes = std::getenv("LANES") ? std::atoi(std::getenv("LANES")) : 2, kJobsPerLane = 6;
+constexpr size_t kLongestHistory = 400;  // rows of a job's round that a layer may keep instead of stepping
 
 CudaState& state_of(ServerState* state) {
   auto* mine = dynamic_cast<CudaState*>(state);
@@ -102,7 +105,7 @@ class CudaTrainer final : public Trainer {
     const CudaState& mine = state_of(&state);
     const StoredExamples test = store_.test_set(mine.model(), kEvaluationChunk, stream_);
     check_chunks(first, count, test.count);
-    JobNetwork& network = network_of({network_key(mine.model()), kEvaluationChunk, 0});
+    JobNetwork& network = network_of({network_key(mine.model()), kEvaluationChunk, 0, 0});
     const size_t features = mine.model().input.size();
     const auto classes = static_cast<int>(class_count(mine.model()));
     const size_t most = std::clamp<size_t>(budget_ / network.bytes_per_job(false), 1, 128);  // chunks at once
@@ -140,7 +143,7 @@ class CudaTrainer final : public Trainer {
  private:
   JobNetwork& network_of(const NetworkKey& key) {
     return *networks_.get(key, [&](const NetworkKey& wanted) {
-      return std::make_unique<JobNetwork>(wanted.model, static_cast<int>(wanted.rows), tf32_);
+      return std::make_unique<JobNetwork>(wanted.model, static_cast<int>(wanted.rows), tf32_, wanted.history);
     });
   }
 
@@ -192,21 +195,32 @@ class CudaTrainer final : public Trainer {
     return count;
   }
 
+  // The weights that a job shares with the others of its run all through the round, which its layers may then
+  // put off changing: those of the whole model, if they travelled as they are and the round is short.
+  static const float* shared_weights(const Cohort& cohort, const Place& place) {
+    const bool whole = cohort.jobs[place.job].submodel->size() == state_of(cohort.state).size();
+    const bool exact = cohort.wire.down->lossless() && cohort.wire.up->lossless();
+    const bool is_short = size_t{place.steps} * cohort.how.batch <= kLongestHistory;
+    return whole && exact && is_short ? state_of(cohort.state).device_weights() : nullptr;
+  }
+
   std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Place> places) {
     std::vector<Group> shapes;
     std::vector<const ModelSpec*> specs;
     for (size_t i = 0; i < places.size(); ++i) {
       const Cohort& cohort = cohorts[places[i].cohort];
       const ModelSpec& spec = cohort.jobs[places[i].job].submodel->spec();
+      const float* whole = shared_weights(cohort, places[i]);
       size_t found = 0;
       while (found < shapes.size() &&
-             !(shapes[found].client_lr == cohort.how.client_lr &&
+             !(shapes[found].whole == whole && shapes[found].client_lr == cohort.how.client_lr &&
                shapes[found].key.rows == cohort.how.batch && specs[found]->layers == spec.layers &&
                specs[found]->input == spec.input))
         ++found;
       if (found == shapes.size()) {
         shapes.emplace_back();
-        shapes.back().key = {network_key(spec), cohort.how.batch, 0};
+        shapes.back().key = {network_key(spec), cohort.how.batch, 0, whole == nullptr ? 0 : kLongestHistory};
+        shapes.back().whole = whole;
         shapes.back().client_lr = cohort.how.client_lr;
         specs.push_back(&spec);
       }
@@ -215,10 +229,12 @@ class CudaTrainer final : public Trainer {
     std::vector<Group> groups;
     for (Group& shape : shapes) {
       std::ranges::stable_sort(shape.places, std::greater{}, [&](size_t i) { return places[i].steps; });
+      // Cohorts that share no weights are apart already, and need a network each.
+      shape.key.lane = static_cast<size_t>(&shape - shapes.data()) * kLanes;
       const size_t lanes = std::clamp<size_t>(shape.places.size() / kJobsPerLane, 1, kLanes);
       for (size_t lane = 0; lane < lanes; ++lane) {
         Group group = shape;
-        group.key.lane = lane;
+        group.key.lane += lane;
         group.places.clear();
         for (size_t i = lane; i < shape.places.size(); i += lanes) group.places.push_back(shape.places[i]);
         groups.push_back(std::move(group));
@@ -347,35 +363,43 @@ class CudaTrainer final : public Trainer {
                     std::span<const Place> places) {
     uint32_t steps = 0;
     for (const Group& group : groups) {
-      steps = std::max(steps, places[group.places.front()].steps);
+      const uint32_t most = places[group.places.front()].steps;
+      steps = std::max(steps, most);
       group.network->stream().follow(stream_);
+      group.network->begin_round(step_of(group, group.places.size(), 0), static_cast<int>(most));
     }
     for (uint32_t step = 0; step < steps; ++step) {
       for (const Group& group : groups) {
         const auto active =
             std::ranges::count_if(group.places, [&](size_t i) { return places[i].steps > step; });
-        if (active > 0) take_step(group, static_cast<int>(active), step, cohorts, places);
+        if (active > 0) take_step(group, static_cast<size_t>(active), step, cohorts, places);
       }
     }
+    for (const Group& group : groups) group.network->end_round(step_of(group, group.places.size(), steps));
     for (const Group& group : groups) stream_.follow(group.network->stream());
   }
 
-  void take_step(const Group& group, int active, uint32_t index, std::span<const Cohort> cohorts,
+  static Step step_of(const Group& group, size_t jobs, uint32_t index) {
+    return {.stream = group.network->stream(),
+            .jobs = static_cast<int>(jobs),
+            .rows = static_cast<int>(group.key.rows),
+            .weights = group.weights,
+            .stride = group.stride,
+            .client_lr = group.client_lr,
+            .index = index,
+            .whole = group.whole};
+  }
+
+  void take_step(const Group& group, size_t active, uint32_t index, std::span<const Cohort> cohorts,
                  std::span<const Place> places) {
     JobNetwork& network = *group.network;
     const ModelSpec& model = *cohorts[places[group.places.front()].cohort].model;
     const DeviceJob* jobs = jobs_.data() + group.first_job;
-    const auto rows = static_cast<int>(group.key.rows);
-    const Step step{.stream = network.stream(),
-                    .jobs = active,
-                    .rows = rows,
-                    .weights = group.weights,
-                    .stride = group.stride,
-                    .client_lr = group.client_lr};
-    fill_batches(jobs, active, rows, index, static_cast<int>(model.input.size()), network.input(),
+    const Step step = step_of(group, active, index);
+    fill_batches(jobs, step.jobs, step.rows, index, static_cast<int>(model.input.size()), network.input(),
                  step.stream);
     const float* logits = network.forward(step, network.input());
-    score_batches(jobs, active, rows, index, logits, static_cast<int>(class_count(model)),
+    score_batches(jobs, step.jobs, step.rows, index, logits, static_cast<int>(class_count(model)),
                   network.logits_gradient(), step.stream);
     network.backward(step, network.input());
   }

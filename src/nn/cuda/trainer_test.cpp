@@ -192,6 +192,50 @@ TEST_F(CudaTrainer, AJobsUpdateDependsOnTheJobAlone) {
   }
 }
 
+// Large enough that the steps of a layer which all jobs hold whole are put off to the end of the round. Two
+// clients have fewer examples than the others, one has so many that it steps at once.
+TEST_F(CudaTrainer, AWholeLargeLayerAgreesWithReferenceAndKeepsItsBits) {
+  const ModelSpec model{"large",
+                        {1, 8, 8},
+                        {{.type = "flatten"},
+                         {.type = "dense", .name = "d1", .units = 100},
+                         {.type = "relu"},
+                         {.type = "dense", .name = "d2", .units = 10600},
+                         {.type = "relu"},
+                         {.type = "dense", .name = "d3", .units = 5}}};
+  ReadyExamples examples;
+  const SubModel whole = whole_model(model);
+  std::vector<Job> jobs;
+  for (const size_t count : {25, 10, 40, 37, 420}) {
+    const auto client = static_cast<uint32_t>(jobs.size());
+    jobs.push_back({.client = client, .row = client, .submodel = &whole});
+    examples.clients.push_back(random_examples(model, count, client));
+  }
+  const std::vector<float> weights = random_weights(model);
+  Cohort cohort{.model = &model,
+                .code = {},
+                .seed = 3,
+                .draw = 1,
+                .rows = static_cast<uint32_t>(jobs.size()),
+                .jobs = jobs,
+                .how = {.epochs = 1, .batch = 10, .client_lr = 0.02f},
+                .wire = exact_wire()};
+  const auto trainer = make_trainer("cuda", pool_, examples);
+  const Trained together = train_cohort(*trainer, cohort, weights);
+  PartialSum alone(weights.size());
+  for (const Job& job : jobs) {
+    cohort.jobs = {&job, 1};
+    alone.merge(train_cohort(*trainer, cohort, weights).sum);
+  }
+  EXPECT_EQ(alone, together.sum);
+  cohort.jobs = std::span(jobs).first(4);
+  const Trained few = train_cohort(*trainer, cohort, weights);
+  const Trained expected = train_cohort(*make_trainer("reference", pool_, examples), cohort, weights);
+  EXPECT_LE(relative_distance(means_of(few.sum), means_of(expected.sum)), 1e-4);
+  const Trained tf32 = train_cohort(*make_trainer("cuda-tf32", pool_, examples), cohort, weights);
+  EXPECT_LE(relative_distance(means_of(tf32.sum), means_of(expected.sum)), 3e-2);
+}
+
 TEST_F(CudaTrainer, CohortsOfSeveralRunsKeepTheirBits) {
   const SmallRound round;
   const LocalTraining how{.epochs = 1, .batch = 10, .client_lr = 0.1f};
