@@ -347,7 +347,7 @@ class Conv2d final : public Layer {
                              .parts = parts_.data()};
       launch_planes_gradient(g_.kernel, p, step.jobs, step.stream);
       check_launch("conv2d weight gradient");
-      step_by_parts(parts_.data(), p.splits, out, step.jobs, step.stream);
+      step_by_tap_parts(parts_.data(), p.splits, g_.taps(), out, step.jobs, step.stream);
       return;
     }
     const int rows = g_.depth() + 1, depth = step.rows * g_.out_pixels();

@@ -9,17 +9,18 @@ constexpr int kMostThinRows = 16;
 constexpr int kWarps = 8;
 
 // y = x W^T + b. Stretches of kSpan inputs of a block's kUnits units stream through shared memory, so that
-// many are on their way at any time; a thread has one unit and every other half stretch. kVector: rows begin
+// many are on their way at any time; a thread has one unit and a slice of every stretch. kVector: rows begin
 // at multiples of 16 bytes. Grid: groups of units, jobs.
-template <int kRows, bool kVector>
+template <int kRows, int kUnits, bool kVector>
 __global__ void __launch_bounds__(kThreads)
     thin_forward(const float* __restrict__ weights, size_t stride, const float* __restrict__ x,
                  float* __restrict__ y, int inputs, int units, int rows, bool relu) {
-  constexpr int kUnits = 64, kSpan = 64, kPitch = kSpan + 4, kHalf = kSpan / 2, kCopy = kVector ? 4 : 1;
+  constexpr int kSpan = 64, kPitch = kSpan + 4, kSlices = kThreads / kUnits, kSlice = kSpan / kSlices;
+  constexpr int kCopy = kVector ? 4 : 1;
   __shared__ __align__(16) float tiles[2][kUnits * kPitch];
   __shared__ __align__(16) float values[2][kRows * kSpan];
   const int job = blockIdx.y, first = blockIdx.x * kUnits;
-  const int mine = threadIdx.x % kUnits, half = threadIdx.x / kUnits;
+  const int mine = threadIdx.x % kUnits, slice = threadIdx.x / kUnits;
   const float* w = weights + job * stride;
   const float* in = x + static_cast<size_t>(job) * rows * inputs;
 
@@ -55,11 +56,11 @@ __global__ void __launch_bounds__(kThreads)
     await_copies<1>();
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < kHalf; k += 4) {
-      const float4 a = *reinterpret_cast<const float4*>(&tiles[stage][mine * kPitch + half * kHalf + k]);
+    for (int k = 0; k < kSlice; k += 4) {
+      const float4 a = *reinterpret_cast<const float4*>(&tiles[stage][mine * kPitch + slice * kSlice + k]);
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
-        const float4 b = *reinterpret_cast<const float4*>(&values[stage][r * kSpan + half * kHalf + k]);
+        const float4 b = *reinterpret_cast<const float4*>(&values[stage][r * kSpan + slice * kSlice + k]);
         sum[r] = fmaf(a.x, b.x, sum[r]);
         sum[r] = fmaf(a.y, b.y, sum[r]);
         sum[r] = fmaf(a.z, b.z, sum[r]);
@@ -68,34 +69,41 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
   }
-  float* others = tiles[0];  // sums of the second halves
-  if (half == 1) {
+  float* others = tiles[0];  // sums of the slices after the first
+  static_assert((kSlices - 1) * kRows * kUnits <= 2 * kUnits * kPitch);
+  if (slice > 0) {
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) others[r * kUnits + mine] = sum[r];
+    for (int r = 0; r < kRows; ++r) others[((slice - 1) * kRows + r) * kUnits + mine] = sum[r];
   }
   __syncthreads();
-  if (half == 1 || first + mine >= units) return;
+  if (slice > 0 || first + mine >= units) return;
   const float bias = w[static_cast<size_t>(units) * inputs + first + mine];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     if (r >= rows) continue;
-    const float value = sum[r] + others[r * kUnits + mine] + bias;
+    float value = sum[r];
+#pragma unroll
+    for (int i = 0; i < kSlices - 1; ++i) value += others[(i * kRows + r) * kUnits + mine];
+    value += bias;
     y[(static_cast<size_t>(job) * rows + r) * units + first + mine] = relu && !(value > 0) ? 0 : value;
   }
 }
 
-// dx = dy W and W -= lr dy^T x in one pass over W. A block has a strip of kColumns * 32 inputs and its warps
+// dx = dy W and W -= lr dy^T x in one pass over W. A block has a strip of 64 inputs and its warps
 // share the units out. Grid: strips, jobs.
-template <int kRows, int kColumns, bool kInputGradient>
+template <int kRows, bool kInputGradient, bool kVector>
 __global__ void __launch_bounds__(kWarps * 32)
     thin_backward(float* __restrict__ weights, size_t stride, const float* __restrict__ x,
                   const float* __restrict__ dy, float* __restrict__ dx, int inputs, int units, int rows,
                   bool relu_before, float client_lr) {
-  constexpr int kChunk = 128, kAhead = 4, kPitch = (kRows + 3) / 4 * 4;
+  constexpr int kColumns = 2, kChunk = 128, kAhead = 4, kPitch = (kRows + 3) / 4 * 4;
   __shared__ __align__(16) float chunks[2][kChunk][kPitch];  // of the gradients
   __shared__ float parts[kWarps][kColumns * 32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, job = blockIdx.y;
-  const int first = blockIdx.x * kColumns * 32 + lane;
+  // A thread's columns: two neighbours where they can be read at once.
+  const auto column = [&](int c) {
+    return static_cast<int>(blockIdx.x) * kColumns * 32 + (kVector ? lane * kColumns + c : lane + c * 32);
+  };
   float* w = weights + job * stride;
   const float* in = x + static_cast<size_t>(job) * rows * inputs;
   const float* out = dy + static_cast<size_t>(job) * rows * units;
@@ -106,8 +114,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   for (int c = 0; c < kColumns; ++c) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      const int column = first + c * 32;
-      value[c][r] = r < rows && column < inputs ? in[static_cast<size_t>(r) * inputs + column] : 0.0f;
+      value[c][r] = r < rows && column(c) < inputs ? in[static_cast<size_t>(r) * inputs + column(c)] : 0.0f;
     }
   }
   // The weights of the next kAhead units are on their way while these are used.
@@ -115,10 +122,16 @@ __global__ void __launch_bounds__(kWarps * 32)
   const auto ask = [&](int unit) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
+      const float* from = w + static_cast<size_t>(unit + i) * inputs;
+      if constexpr (kVector) {
+        float2 two = make_float2(0, 0);
+        if (unit + i < units && column(0) < inputs)
+          two = __ldcs(reinterpret_cast<const float2*>(from + column(0)));
+        next[i][0] = two.x, next[i][1] = two.y;
+      } else {
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const bool valid = unit + i < units && first + c * 32 < inputs;
-        next[i][c] = valid ? __ldcs(w + static_cast<size_t>(unit + i) * inputs + first + c * 32) : 0.0f;
+        for (int c = 0; c < kColumns; ++c)
+          next[i][c] = unit + i < units && column(c) < inputs ? __ldcs(from + column(c)) : 0.0f;
       }
     }
   };
@@ -164,11 +177,16 @@ __global__ void __launch_bounds__(kWarps * 32)
             step[c] = fmaf(gradient, value[c][r], step[c]);
           }
         }
+        float* to = w + static_cast<size_t>(begin + unit + i) * inputs;
 #pragma unroll
-        for (int c = 0; c < kColumns; ++c) {
-          if (begin + unit + i < units && first + c * 32 < inputs) {
-            __stcs(w + static_cast<size_t>(begin + unit + i) * inputs + first + c * 32,
-                   fmaf(-client_lr, step[c], now[i][c]));
+        for (int c = 0; c < kColumns; ++c) step[c] = fmaf(-client_lr, step[c], now[i][c]);
+        if constexpr (kVector) {
+          if (begin + unit + i < units && column(0) < inputs)
+            __stcs(reinterpret_cast<float2*>(to + column(0)), make_float2(step[0], step[1]));
+        } else {
+#pragma unroll
+          for (int c = 0; c < kColumns; ++c) {
+            if (begin + unit + i < units && column(c) < inputs) __stcs(to + column(c), step[c]);
           }
         }
       }
@@ -181,14 +199,14 @@ __global__ void __launch_bounds__(kWarps * 32)
     for (int r = 0; r < kRows; ++r) {
       __syncthreads();
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) parts[warp][c * 32 + lane] = sum[c][r];
+      for (int c = 0; c < kColumns; ++c) parts[warp][column(c) % (kColumns * 32)] = sum[c][r];
       __syncthreads();
-      const int column = blockIdx.x * kColumns * 32 + threadIdx.x;
-      if (threadIdx.x < kColumns * 32 && column < inputs && r < rows) {
+      const int mine = blockIdx.x * kColumns * 32 + threadIdx.x;
+      if (threadIdx.x < kColumns * 32 && mine < inputs && r < rows) {
         float total = 0;
 #pragma unroll
         for (int i = 0; i < kWarps; ++i) total += parts[i][threadIdx.x];
-        const size_t at = static_cast<size_t>(r) * inputs + column;
+        const size_t at = static_cast<size_t>(r) * inputs + mine;
         dx[static_cast<size_t>(job) * rows * inputs + at] = relu_before && !(in[at] > 0) ? 0.0f : total;
       }
     }
@@ -214,11 +232,12 @@ class Dense final : public Layer {
                           plan_.relu_after};
       multiply_rows({step, weights, inputs_, units_, step.rows, plan_.tf32}, x, out);
     } else {
-      const dim3 grid(pieces(units_, 64), step.jobs);
-      const bool vector =
-          inputs_ % 4 == 0 && plan_.site.weights_offset % 4 == 0;  // as x and a job's weights are
+      // A few units are too few blocks, unless each has fewer of them.
+      const bool wide = units_ >= 256, vector = is_aligned(4);
+      const dim3 grid(pieces(units_, wide ? 64 : 16), step.jobs);
       with_rows(step.rows, [&](auto rows) {
-        const auto kernel = vector ? thin_forward<rows, true> : thin_forward<rows, false>;
+        const auto kernel = wide ? (vector ? thin_forward<rows, 64, true> : thin_forward<rows, 64, false>)
+                                 : (vector ? thin_forward<rows, 16, true> : thin_forward<rows, 16, false>);
         kernel<<<grid, kThreads, 0, step.stream>>>(weights, step.stride, x, y, inputs_, units_, step.rows,
                                                    plan_.relu_after);
       });
@@ -234,11 +253,12 @@ class Dense final : public Layer {
       step_matrix(site, x, static_cast<size_t>(step.rows) * inputs_, dy);
       step_biases(step, dy, units_, step.rows, weights + static_cast<size_t>(units_) * inputs_, nullptr);
     } else {
-      constexpr int kColumns = 2;
-      const dim3 grid(pieces(inputs_, kColumns * 32), step.jobs);
+      const bool vector = is_aligned(2);
+      const dim3 grid(pieces(inputs_, 64), step.jobs);
       with_rows(step.rows, [&](auto rows) {
-        const auto kernel =
-            dx != nullptr ? thin_backward<rows, kColumns, true> : thin_backward<rows, kColumns, false>;
+        const auto with = vector ? thin_backward<rows, true, true> : thin_backward<rows, true, false>;
+        const auto without = vector ? thin_backward<rows, false, true> : thin_backward<rows, false, false>;
+        const auto kernel = dx != nullptr ? with : without;
         kernel<<<grid, kWarps * 32, 0, step.stream>>>(weights, step.stride, x, dy, dx, inputs_, units_,
                                                       step.rows, plan_.relu_before, step.client_lr);
       });
@@ -247,6 +267,10 @@ class Dense final : public Layer {
   }
 
  private:
+  // Whether every row of weights and of x begins at a multiple of so many values, as a job's first does.
+  bool is_aligned(size_t values) const {
+    return inputs_ % values == 0 && plan_.site.weights_offset % values == 0;
+  }
   float* weights_of(const Step& step) const { return step.weights + plan_.site.weights_offset; }
 
   LayerPlan plan_;

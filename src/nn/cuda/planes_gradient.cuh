@@ -19,7 +19,7 @@ struct GradientImages {
   int filters, out_height, out_width, stride;
   int rows;      // output rows of a stretch
   int splits;    // groups of images
-  float* parts;  // [job][split][filter][channel][tap], and per filter the bias after them
+  float* parts;  // [job][split][tap][channel][filter], and after them the biases'
 };
 
 // Output rows of a stretch; 0: there is no room for one.
@@ -61,7 +61,8 @@ struct GradientSums {
       }
     }
   }
-  // Calls visit(tap, channel, filter, value) for every value of this thread.
+  // Calls visit(tap, channel, filter, two), with the values of two neighbouring filters, for all of this
+  // thread.
   template <typename Visit>
   __device__ void each(Visit&& visit) const {
     const int g = Block::lane() / 4, t = Block::lane() % 4;
@@ -69,8 +70,9 @@ struct GradientSums {
     for (int tap = 0; tap < kKernel; ++tap) {
 #pragma unroll
       for (int j = 0; j < kTn; ++j) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) visit(tap, g + i / 2 * 8, j * 8 + t * 2 + i % 2, block[tap].sum[0][j][i]);
+        const float* sum = block[tap].sum[0][j];
+        visit(tap, g, j * 8 + t * 2, make_float2(sum[0], sum[1]));
+        visit(tap, g + 8, j * 8 + t * 2, make_float2(sum[2], sum[3]));
       }
     }
   }
@@ -150,15 +152,21 @@ __global__ void __launch_bounds__(32 * kKernel, 3) planes_gradient_kernel(Gradie
 
   const int depth = p.channels * kKernel * kKernel;
   float* out = p.parts + static_cast<size_t>(job * p.splits + split) * p.filters * (depth + 1);
-  sums.each([&](int tap, int channel, int filter, float value) {
+  sums.each([&](int tap, int channel, int filter, float2 two) {
     channel += first_channel, filter += first_filter;
     if (channel >= p.channels || filter >= p.filters) return;
-    out[static_cast<size_t>(filter) * (depth + 1) + (channel * kKernel + warp) * kKernel + tap] = value;
+    float* to = out + (static_cast<size_t>(warp * kKernel + tap) * p.channels + channel) * p.filters + filter;
+    if (p.filters % 2 == 0) {
+      *reinterpret_cast<float2*>(to) = two;
+    } else {
+      to[0] = two.x;
+      if (filter + 1 < p.filters) to[1] = two.y;
+    }
   });
   if (blockIdx.x > 0 || warp > 0) return;
   sums.each_bias([&](int filter, float value) {
     filter += first_filter;
-    if (filter < p.filters) out[static_cast<size_t>(filter) * (depth + 1) + depth] = value;
+    if (filter < p.filters) out[static_cast<size_t>(depth) * p.filters + filter] = value;
   });
 }
 

@@ -14,7 +14,44 @@ __global__ void step_by_parts_kernel(const float* parts, int splits, StepWeights
   weights.step(job, i % (weights.depth + 1), i / (weights.depth + 1), sum);
 }
 
+constexpr int kTurned = 32;  // filters that a block turns at once
+
+// Reads along the filters and writes along the taps. Grid: channels, filters / kTurned, jobs.
+__global__ void step_by_tap_parts_kernel(const float* parts, int splits, int taps, StepWeights weights) {
+  extern __shared__ float sums[];  // [filter][tap]
+  const int channel = blockIdx.x, first = blockIdx.y * kTurned, job = blockIdx.z, filters = weights.filters;
+  const size_t size = static_cast<size_t>(filters) * (weights.depth + 1);
+  const float* mine = parts + static_cast<size_t>(job) * splits * size;
+  const auto total = [&](size_t at) {
+    float sum = 0;
+    for (int split = 0; split < splits; ++split) sum += mine[split * size + at];
+    return sum;
+  };
+  for (int i = threadIdx.x; i < taps * kTurned; i += blockDim.x) {
+    const int filter = i % kTurned, tap = i / kTurned;
+    if (first + filter >= filters) continue;
+    sums[filter * taps + tap] =
+        total((static_cast<size_t>(tap) * gridDim.x + channel) * filters + first + filter);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < taps * kTurned; i += blockDim.x) {
+    const int filter = i / taps, tap = i % taps;
+    if (first + filter < filters) weights.step(job, channel * taps + tap, first + filter, sums[i]);
+  }
+  if (channel > 0 || threadIdx.x >= kTurned || first + threadIdx.x >= filters) return;
+  weights.step(job, weights.depth, first + threadIdx.x,
+               total(static_cast<size_t>(weights.depth) * filters + first + threadIdx.x));
+}
+
 }  // namespace
+
+void step_by_tap_parts(const float* parts, int splits, int taps, const StepWeights& weights, int jobs,
+                       cudaStream_t stream) {
+  const dim3 grid(weights.depth / taps, (weights.filters + kTurned - 1) / kTurned, jobs);
+  step_by_tap_parts_kernel<<<grid, 256, taps * kTurned * sizeof(float), stream>>>(parts, splits, taps,
+                                                                                  weights);
+  check_launch("stepping weights");
+}
 
 void step_by_parts(const float* parts, int splits, const StepWeights& weights, int jobs,
                    cudaStream_t stream) {

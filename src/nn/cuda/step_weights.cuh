@@ -29,4 +29,8 @@ struct StepWeights {
 // Adds the splits' parts of every gradient, [job][split][filter][depth + 1], in their order, and steps.
 void step_by_parts(const float* parts, int splits, const StepWeights& weights, int jobs, cudaStream_t stream);
 
+// The same for parts that lie as [job][split][tap][channel][filter], and after them the biases'.
+void step_by_tap_parts(const float* parts, int splits, int taps, const StepWeights& weights, int jobs,
+                       cudaStream_t stream);
+
 }  // namespace subfleet::cuda
