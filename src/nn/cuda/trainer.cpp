@@ -51,7 +51,7 @@ struct Group {
   size_t first_job = 0;          // of its jobs in the wave's list on the GPU
 };
 
-const size_t kLanes = std::getenv("LANES") ? std::atoi(std::getenv("LANES")) : 2, kJobsPerLane = 6;
+constexpr size_t kLanes = 3, kJobsPerLane = 6;
 constexpr size_t kLongestHistory = 400;  // rows of a job's round that a layer may keep instead of stepping
 
 CudaState& state_of(ServerState* state) {

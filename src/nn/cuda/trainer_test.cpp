@@ -192,6 +192,35 @@ TEST_F(CudaTrainer, AJobsUpdateDependsOnTheJobAlone) {
   }
 }
 
+// Two clients of a step and a half: small enough for compute-sanitizer.
+TEST_F(CudaTrainer, ASmallRoundOfThePapersNetworkRuns) {
+  const ModelSpec model = find_model("emnist-cnn");
+  std::vector<std::vector<uint32_t>> kept(2);
+  for (uint32_t unit = 0; unit < 64; unit += 2) kept[0].push_back(unit);
+  for (uint32_t unit = 0; unit < 2048; unit += 2) kept[1].push_back(unit);
+  const SubModel whole = whole_model(model), half(model, kept);
+  ReadyExamples examples;
+  examples.clients = {random_examples(model, 15, 1), random_examples(model, 10, 2)};
+  for (const SubModel* submodel : {&whole, &half}) {
+    const std::vector<Job> jobs{{.client = 0, .row = 0, .submodel = submodel},
+                                {.client = 1, .row = 1, .submodel = submodel}};
+    for (const char* device : {"cuda", "cuda-tf32"}) {
+      const Cohort cohort{.model = &model,
+                          .code = {},
+                          .seed = 3,
+                          .draw = 1,
+                          .rows = 2,
+                          .jobs = jobs,
+                          .how = {.epochs = 1, .batch = 10, .client_lr = 0.035f},
+                          .wire = exact_wire()};
+      const Trained trained =
+          train_cohort(*make_trainer(device, pool_, examples), cohort, initial_weights(model, 1));
+      for (const JobResult& result : trained.results) EXPECT_EQ(result.outcome, JobOutcome::kTrained);
+      EXPECT_EQ(trained.sum.examples(), 25u);
+    }
+  }
+}
+
 // Large enough that the steps of a layer which all jobs hold whole are put off to the end of the round. Two
 // clients have fewer examples than the others, one has so many that it steps at once.
 TEST_F(CudaTrainer, AWholeLargeLayerAgreesWithReferenceAndKeepsItsBits) {
