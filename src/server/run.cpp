@@ -96,14 +96,17 @@ RoundRecord Run::step() {
   return end_round(fleet_.train({&cohort, 1}).front());
 }
 
-// A pure function of what is copied here, so it does not matter where the run is by then.
+// A pure function of what is copied here, so it does not matter where the run is by then. Where there is no
+// thread to be had, it waits to be asked.
 std::future<Run::Draw> Run::start_draw(uint32_t number) const {
-  return std::async(std::launch::async, [number, model = model_, code = config_.code, seed = config_.run.seed,
-                                         count = config_.round.clients, total = fleet_.clients()] {
-    Draw draw{.number = number, .clients = sample_clients(seed, number, count, total), .submodels = {}};
-    draw.submodels = draw_submodels(model, code, seed, number, draw.clients);
-    return draw;
-  });
+  return std::async(
+      std::launch::async | std::launch::deferred,
+      [number, model = model_, code = config_.code, seed = config_.run.seed, count = config_.round.clients,
+       total = fleet_.clients()] {
+        Draw draw{.number = number, .clients = sample_clients(seed, number, count, total), .submodels = {}};
+        draw.submodels = draw_submodels(model, code, seed, number, draw.clients);
+        return draw;
+      });
 }
 
 // 1, 2: who takes part, and with which part of the model. The draw of the round after is begun at once.

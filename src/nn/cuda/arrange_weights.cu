@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kBlock) arrange_kernel(ArrangedWeights a) {
   constexpr int kSize = kHalf * kTaps * kColumns;
   const int first_n = blockIdx.y * kColumns, first = blockIdx.x * kHalf;
   const float* weights = a.weights + blockIdx.z * a.stride;
-  constexpr int kLine = kHalf * kTaps + 1;  // odd, mostly: a column then lies in different banks
+  constexpr int kLine = kHalf * kTaps + 1;  // odd: a column then lies in different banks
   for (int i = threadIdx.x; i < kSize; i += kBlock) {
     int n, k, tap;
     if (a.back) {

@@ -9,10 +9,11 @@
 #include "nn/cuda/tiles.cuh"
 #include "subfleet/error.h"
 
-// A convolution is a product over (channel, tap): the values that meet a tap lie at one distance from those
-// that meet another, so an operand is picked out of the images by two tables, one of pixels and one of taps.
-// A tap that falls outside an image is found by bits: a pixel has one per row and one per column of the
-// kernel that it can meet, a tap those that it needs.
+// Most convolutions read planes (planes.cuh, planes_gradient.cuh). Where those do not fit, and for the
+// weights in f32: A convolution is a product over (channel, tap): the values that meet a tap lie at one
+// distance from those that meet another, so an operand is picked out of the images by two tables, one of
+// pixels and one of taps. A tap that falls outside an image is found by bits: a pixel has one per row and one
+// per column of the kernel that it can meet, a tap those that it needs.
 namespace subfleet::cuda {
 namespace {
 

@@ -15,13 +15,15 @@ constexpr size_t kLine = 256;  // bytes that every array begins a multiple of
 
 }  // namespace
 
+void ExampleStore::make_room() {
+  if (held_ <= budget_) return;
+  clients_.clear();
+  slabs_.clear();
+  held_ = 0;
+}
+
 std::vector<StoredExamples> ExampleStore::of_clients(std::span<const uint32_t> clients,
                                                      const ModelSpec& model, cudaStream_t stream) {
-  if (held_ > budget_) {
-    clients_.clear();
-    slabs_.clear();
-    held_ = 0;
-  }
   std::vector<uint32_t> missing;
   for (const uint32_t client : clients) {
     if (!clients_.contains(client)) missing.push_back(client);

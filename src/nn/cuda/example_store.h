@@ -25,7 +25,9 @@ class ExampleStore {
   ExampleStore(const ExampleSource& source, ThreadPool& pool, size_t budget)
       : source_(source), pool_(pool), budget_(budget) {}
 
-  // Those of each client, in order; they stay until the next call. Throws Error for ones the model cannot
+  // Forgets all clients if they have become too many.
+  void make_room();
+  // Those of each client, in order; they stay until make_room(). Throws Error for ones the model cannot
   // take.
   std::vector<StoredExamples> of_clients(std::span<const uint32_t> clients, const ModelSpec& model,
                                          cudaStream_t stream);

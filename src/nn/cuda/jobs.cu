@@ -5,6 +5,10 @@ namespace {
 
 constexpr int kBlock = 256;
 
+// How a client's examples fall into steps: in every epoch full batches and what is left.
+struct BatchPlace {
+  uint32_t first, count;  // in DeviceJob::order
+};
 __device__ BatchPlace place_of(const DeviceJob& job, int batch, uint32_t step) {
   const uint32_t per_epoch = (job.examples + batch - 1) / batch;
   const uint32_t epoch = step / per_epoch, first = step % per_epoch * batch;
@@ -28,7 +32,7 @@ struct RowScore {
 };
 
 // A warp scores a row. As on the host: logits of any size are fine, NaN is never right, of equal ones the
-// first counts. Writes the gradient times `scale`, unless it is null.
+// first counts. Writes the gradient of the batch's mean, unless it is null.
 __device__ RowScore score_row(const float* row, int classes, int label, float* gradient, double batch) {
   const int lane = threadIdx.x & 31;
   float largest = -INFINITY;

@@ -18,11 +18,6 @@ struct DeviceJob {
   uint32_t slot = 0;  // of its sums
 };
 
-// How a client's examples fall into steps: in every epoch full batches and what is left.
-struct BatchPlace {
-  uint32_t first, count;  // in DeviceJob::order
-};
-
 // rows of x: the examples of the jobs' batches of that step; where a batch has fewer, zeros.
 void fill_batches(const DeviceJob* jobs, int count, int batch, uint32_t step, int features, float* x,
                   cudaStream_t stream);
@@ -35,7 +30,7 @@ void score_batches(const DeviceJob* jobs, int count, int batch, uint32_t step, c
 // Adds each job's losses and hits, in the order of its examples.
 void sum_scores(const DeviceJob* jobs, int count, double* losses, uint32_t* correct, cudaStream_t stream);
 
-// For chunks of test examples: sums over the first `examples` rows, kEvaluationChunk to a chunk.
+// For chunks of test examples: sums over the first `examples` rows, `chunk` to a chunk.
 void score_chunks(const float* logits, const int32_t* labels, int examples, int chunk, int classes,
                   double* losses, uint32_t* correct, cudaStream_t stream);
 

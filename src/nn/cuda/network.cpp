@@ -46,7 +46,7 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32, 
       plans.back().relu_after = true;
       continue;
     }
-    if (plans.size() == 1 && plans[0].relu_after && sites[i].spec.type == "maxpool" &&
+    if (plans.size() == 1 && plans[0].relu_after && plans[0].pool == 0 && sites[i].spec.type == "maxpool" &&
         fits_grey_conv(plans[0].site, sites[i].spec.kernel)) {
       plans[0].pool = sites[i].spec.kernel;
       plans[0].relu_after = false;  // what comes back is the gradient of the pooled values, as it is
@@ -60,7 +60,36 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32, 
   return plans;
 }
 
+// What a layer keeps for itself, in values per job, about.
+size_t own_values(const LayerPlan& plan) {
+  const LayerSite& site = plan.site;
+  const auto rows = static_cast<size_t>(plan.rows);
+  if (site.spec.type == "lstm") {
+    const size_t steps = site.input.height + 1;
+    return rows * steps * (2 * site.input.channels + 10 * site.output.channels);
+  }
+  if (plan.history > 0 && fits_factored_dense(site, plan.rows)) {
+    constexpr size_t kParts = 8;  // of a product, at most
+    return (plan.history + kParts * rows) * (site.input.size() + site.output.size()) + rows * plan.history;
+  }
+  if (site.spec.type == "conv2d") {
+    constexpr size_t kCopies = 16;  // parts of the gradient, and two arrangements of the weights
+    return kCopies * site.weights_count + rows * site.output.size();
+  }
+  return site.spec.type == "maxpool" ? rows * site.output.size() : 0;
+}
+
 }  // namespace
+
+size_t network_bytes_per_job(const ModelSpec& model, int rows, bool learns, size_t history) {
+  size_t values = 0, widest = 0;
+  for (const LayerPlan& plan : plan_layers(model, rows, false, history)) {
+    values += static_cast<size_t>(rows) * plan.site.output.size() + own_values(plan);
+    widest = std::max(widest, plan.site.output.size());
+  }
+  if (learns) values += static_cast<size_t>(rows) * (model.input.size() + 2 * widest);
+  return values * sizeof(float);
+}
 
 JobNetwork::JobNetwork(const ModelSpec& model, int rows, bool tf32, size_t history)
     : plans_(plan_layers(model, rows, tf32, history)), rows_(rows), features_(model.input.size()) {
@@ -82,13 +111,6 @@ void JobNetwork::reserve(int jobs, bool learns) {
   }
   if (!learns) return;
   for (Buffer<float>& gradient : gradients_) gradient.grow(rows * widest_);
-}
-
-size_t JobNetwork::bytes_per_job(bool learns) const {
-  size_t values = learns ? features_ + 2 * widest_ : 0;
-  // A layer's own room is at most a few times what leaves it and what comes in.
-  for (const LayerPlan& plan : plans_) values += 2 * plan.site.output.size() + plan.site.input.size();
-  return values * static_cast<size_t>(rows_) * sizeof(float);
 }
 
 void JobNetwork::begin_round(const Step& step, int steps) {

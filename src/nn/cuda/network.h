@@ -7,6 +7,9 @@
 
 namespace subfleet::cuda {
 
+// What JobNetwork::reserve() takes per job of such a network, about.
+size_t network_bytes_per_job(const ModelSpec& model, int rows, bool learns, size_t history);
+
 // The layers of one model for batches of one size, and room for what flows between them, for many jobs at
 // once.
 class JobNetwork {
@@ -16,8 +19,6 @@ class JobNetwork {
 
   // Room for so many jobs; `learns`: for backward() too.
   void reserve(int jobs, bool learns);
-  // What reserve() takes per job, about.
-  size_t bytes_per_job(bool learns) const;
 
   void begin_round(const Step& step, int steps);
   void end_round(const Step& step);

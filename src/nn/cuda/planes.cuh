@@ -116,7 +116,8 @@ struct Tf32Planes {
   }
 };
 
-template <typename Planes, int kKernel>
+// Groups of planes that are there at once: with one stage each, one more has to be on its way.
+template <int kKernel>
 constexpr int plane_slots() {
   return kKernel == 1 ? 3 : 2;
 }
@@ -124,14 +125,14 @@ constexpr int plane_slots() {
 template <typename Planes, int kKernel>
 constexpr size_t plane_bytes() {
   return sizeof(float) *
-         (kStages * kKernel * kGroup * (Planes::kN + 8) + plane_slots<Planes, kKernel>() * kGroup * kPlane);
+         (kStages * kKernel * kGroup * (Planes::kN + 8) + plane_slots<kKernel>() * kGroup * kPlane);
 }
 
 // Grid: tiles of 128 pixels, tiles of n, jobs.
 template <typename Planes, int kKernel, typename Epilogue>
 __global__ void __launch_bounds__(kThreads) planes_kernel(PlaneImages p, Epilogue epilogue) {
   constexpr int kTile = 128, kPad = kKernel / 2, kPitch = Planes::kN + 8, kStageRows = kKernel * kGroup;
-  constexpr int kSlots = plane_slots<Planes, kKernel>(), kOwned = (kPlane + kThreads - 1) / kThreads;
+  constexpr int kSlots = plane_slots<kKernel>(), kOwned = (kPlane + kThreads - 1) / kThreads;
   extern __shared__ __align__(16) float memory[];
   float* weight_tiles = memory;
   float* planes = memory + kStages * kStageRows * kPitch;
@@ -217,9 +218,7 @@ inline bool fits_planes(const PlaneImages& p, int kernel) {
 }
 
 // Columns of a tile. In f32 more would cost more registers than they save reading.
-constexpr int plane_columns(bool tf32, int n) {
-  return !tf32 || n <= 32 || pieces(n, 32) * 4 <= pieces(n, 64) * 2 * 3 ? 32 : 64;
-}
+constexpr int plane_columns(bool tf32, int n) { return !tf32 || is_narrow(n) ? 32 : 64; }
 
 // Values of the arranged weights of one job.
 inline size_t arranged_size(bool tf32, int channels, int kernel, int n) {

@@ -180,7 +180,7 @@ struct Tf32Tile {
   static constexpr int kM = kM_, kN = kN_;
   static constexpr int kPitchM = kM + 8,
                        kPitchN = kN + 8;  // so that a fragment's values lie in different banks
-  static constexpr int kWarpsN = kN >= 64 && kM < 256 ? 2 : 1, kWarpsM = 4 / kWarpsN;
+  static constexpr int kWarpsN = kN >= 64 ? 2 : 1, kWarpsM = 4 / kWarpsN;
   static constexpr int kTm = kM / kWarpsM / 16, kTn = kN / kWarpsN / 8;  // in blocks of 16 x 8
   static_assert(kTm >= 1 && kTn >= 1);
 
@@ -285,6 +285,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 constexpr int pieces(int all, int of) { return (all + of - 1) / of; }
+
+// Whether tiles of 32 columns cover n columns with so much less to spare than tiles of 64 that they are worth
+// it.
+constexpr bool is_narrow(int n) { return n <= 32 || pieces(n, 32) * 4 <= pieces(n, 64) * 2 * 3; }
 
 // How a product's k is split, from one job's shapes alone: enough tiles per job to fill a GPU with a few
 // dozen.

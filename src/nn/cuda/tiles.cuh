@@ -7,7 +7,7 @@ namespace subfleet::cuda {
 // Calls run(tile) with the type of tile that suits a product of m x n values.
 template <typename Run>
 void with_tile(bool tf32, int m, int n, Run&& run) {
-  const bool narrow = n <= 32 || pieces(n, 32) * 4 <= pieces(n, 64) * 2 * 3;  // 96 are three times 32
+  const bool narrow = is_narrow(n);
   if (tf32) {
     if (m <= 64 && narrow) return run(Tf32Tile<64, 32>{});
     return narrow ? run(Tf32Tile<128, 32>{}) : run(Tf32Tile<128, 64>{});

@@ -60,6 +60,8 @@ CudaState& state_of(ServerState* state) {
   return *mine;
 }
 
+bool is_lossless(const Wire& wire) { return wire.down->lossless() && wire.up->lossless(); }
+
 uint32_t steps_of(uint32_t examples, const LocalTraining& how) {
   return how.epochs * ((examples + how.batch - 1) / how.batch);
 }
@@ -72,8 +74,7 @@ size_t free_memory() {
 
 class CudaTrainer final : public Trainer {
  public:
-  // The memory is shared out when the first trainer of a process is made: what is left is for the server's
-  // states and what the layers need beside.
+  // Shares out the memory that is free now: what is left is for the server's states.
   CudaTrainer(ThreadPool& pool, const ExampleSource& source, bool tf32)
       : pool_(pool),
         tf32_(tf32),
@@ -108,7 +109,8 @@ class CudaTrainer final : public Trainer {
     JobNetwork& network = network_of({network_key(mine.model()), kEvaluationChunk, 0, 0});
     const size_t features = mine.model().input.size();
     const auto classes = static_cast<int>(class_count(mine.model()));
-    const size_t most = std::clamp<size_t>(budget_ / network.bytes_per_job(false), 1, 128);  // chunks at once
+    const size_t most = std::clamp<size_t>(
+        budget_ / network_bytes_per_job(mine.model(), kEvaluationChunk, false, 0), 1, 128);  // chunks at once
     network.reserve(static_cast<int>(std::min(most, count)), false);
     chunk_losses_.grow(count);
     chunk_correct_.grow(count);
@@ -151,6 +153,7 @@ class CudaTrainer final : public Trainer {
   std::vector<Place> places_of(std::span<const Cohort> cohorts,
                                std::vector<std::vector<JobResult>>& results) {
     std::vector<Place> places;
+    store_.make_room();
     for (size_t c = 0; c < cohorts.size(); ++c) {
       const Cohort& cohort = cohorts[c];
       std::vector<uint32_t> clients;
@@ -177,19 +180,25 @@ class CudaTrainer final : public Trainer {
     return places;
   }
 
-  // As many jobs as there is memory for, at least one.
+  // As many jobs as there is memory for, at least one, and no more than a launch can count.
   size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places) const {
-    size_t bytes = 0, count = 0, last_size = 0, last_values = 0;
+    constexpr size_t kMostJobs = 12'000;
+    size_t bytes = 0, count = 0, of_one = 0;
+    const Place* like = nullptr;  // the last whose bytes were counted
     for (const Place& place : places) {
-      const SubModel& submodel = *cohorts[place.cohort].jobs[place.job].submodel;
-      if (submodel.size() != last_size) {
-        last_size = last_values = submodel.size();
-        // A layer keeps at most a few times what flows out of it.
-        for (const Shape& shape : layer_shapes(submodel.spec()))
-          last_values += 5 * shape.size() * cohorts[place.cohort].how.batch;
+      const Cohort& cohort = cohorts[place.cohort];
+      const SubModel& submodel = *cohort.jobs[place.job].submodel;
+      const bool whole = shared_weights(cohort, place) != nullptr;
+      if (like == nullptr || like->cohort != place.cohort ||
+          cohort.jobs[like->job].submodel->size() != submodel.size() ||
+          (shared_weights(cohort, *like) != nullptr) != whole) {
+        of_one = submodel.size() * sizeof(float) + network_bytes_per_job(submodel.spec(),
+                                                                         static_cast<int>(cohort.how.batch),
+                                                                         true, whole ? kLongestHistory : 0);
       }
-      bytes += last_values * sizeof(float);
-      if (count > 0 && bytes > budget_) break;
+      like = &place;
+      bytes += of_one;
+      if (count > 0 && (bytes > budget_ || count == kMostJobs)) break;
       ++count;
     }
     return count;
@@ -199,7 +208,7 @@ class CudaTrainer final : public Trainer {
   // put off changing: those of the whole model, if they travelled as they are and the round is short.
   static const float* shared_weights(const Cohort& cohort, const Place& place) {
     const bool whole = cohort.jobs[place.job].submodel->size() == state_of(cohort.state).size();
-    const bool exact = cohort.wire.down->lossless() && cohort.wire.up->lossless();
+    const bool exact = is_lossless(cohort.wire);
     const bool is_short = size_t{place.steps} * cohort.how.batch <= kLongestHistory;
     return whole && exact && is_short ? state_of(cohort.state).device_weights() : nullptr;
   }
@@ -229,12 +238,16 @@ class CudaTrainer final : public Trainer {
     std::vector<Group> groups;
     for (Group& shape : shapes) {
       std::ranges::stable_sort(shape.places, std::greater{}, [&](size_t i) { return places[i].steps; });
-      // Cohorts that share no weights are apart already, and need a network each.
-      shape.key.lane = static_cast<size_t>(&shape - shapes.data()) * kLanes;
+      // Cohorts that share no weights are apart already, and need networks of their own.
+      const auto alike = std::ranges::count_if(std::span(shapes.data(), &shape), [&](const Group& other) {
+        return other.key.model == shape.key.model && other.key.rows == shape.key.rows &&
+               other.key.history == shape.key.history;
+      });
+      const size_t first_lane = static_cast<size_t>(alike) * kLanes;
       const size_t lanes = std::clamp<size_t>(shape.places.size() / kJobsPerLane, 1, kLanes);
       for (size_t lane = 0; lane < lanes; ++lane) {
         Group group = shape;
-        group.key.lane += lane;
+        group.key.lane = first_lane + lane;
         group.places.clear();
         for (size_t i = lane; i < shape.places.size(); i += lanes) group.places.push_back(shape.places[i]);
         groups.push_back(std::move(group));
@@ -349,11 +362,11 @@ class CudaTrainer final : public Trainer {
     }
     held.set(jobs, stream_);
     held.gather(state_of(cohort.state).device_weights(), stream_);
-    if (cohort.wire.down->lossless() && cohort.wire.up->lossless()) return;
+    if (is_lossless(cohort.wire)) return;
     for (const Place& place : places) {
       const Job& job = cohort.jobs[place.job];
       std::vector<float>& values = given[static_cast<size_t>(&place - first)];
-      values = download(place.weights, job.submodel->size());
+      values = downloaded<float>(place.weights, job.submodel->size());
       transmit(*cohort.wire.down, values, job_key(cohort, job, Purpose::kWireDown), message_);
       upload(values, place.weights);
     }
@@ -410,11 +423,11 @@ class CudaTrainer final : public Trainer {
                  std::vector<JobResult>& results) {
     CudaState& state = state_of(cohort.state);
     const auto slot = static_cast<size_t>(places.data() - first);
-    const bool exact = cohort.wire.down->lossless() && cohort.wire.up->lossless();
+    const bool exact = is_lossless(cohort.wire);
     if (!exact) {
       for (const Place& place : places) {
         std::vector<float>& update = given[static_cast<size_t>(&place - first)];
-        const std::vector<float> trained = download(place.weights, update.size());
+        const std::vector<float> trained = downloaded<float>(place.weights, update.size());
         for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - update[i];
         transmit(*cohort.wire.up, update, job_key(cohort, cohort.jobs[place.job], Purpose::kWireUp),
                  message_);
@@ -450,7 +463,6 @@ class CudaTrainer final : public Trainer {
     stream_.wait();
     return values;
   }
-  std::vector<float> download(const float* from, size_t count) { return downloaded(from, count); }
   void upload(std::span<const float> values, float* to) {
     check(cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_),
           "copying to the GPU");

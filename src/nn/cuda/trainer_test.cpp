@@ -52,9 +52,7 @@ double relative_distance(const std::vector<double>& actual, const std::vector<do
 
 class CudaTrainer : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!cuda::has_gpu()) GTEST_SKIP() << "no GPU that CUDA can use";
-  }
+  void SetUp() override { SUBFLEET_SKIP_WITHOUT_GPU(); }
   ThreadPool pool_{2};
 };
 
