@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nn/cuda/example_store.h"
+#include "nn/cuda/network.h"
+#include "nn/cuda/state.h"
+#include "subfleet/round.h"
+
+// Which jobs train together.
+namespace subfleet::cuda {
+
+// Networks are told apart by this.
+struct NetworkKey {
+  ModelSpec model;
+  uint32_t rows = 0;
+  size_t lane = 0;     // among networks that are otherwise the same
+  size_t history = 0;  // LayerPlan's
+  bool operator==(const NetworkKey&) const = default;
+};
+
+// One job of a wave, and where everything of it lies.
+struct Place {
+  size_t cohort = 0, job = 0;
+  StoredExamples examples;
+  uint32_t steps = 0;
+  size_t order = 0;          // of its first example in the orders of the wave
+  float* weights = nullptr;  // on the GPU
+};
+
+// Jobs that take every step together: the same shape of sub-model, batch and rate. Those of a shape are
+// shared out to a few lanes with a stream each: while some wait for memory, others compute.
+struct Group {
+  NetworkKey key;
+  float client_lr = 0;
+  std::vector<size_t> places;  // those with the most steps first
+  JobNetwork* network = nullptr;
+  float* weights = nullptr;
+  size_t stride = 0;
+  const float* whole = nullptr;  // the weights that all its jobs began with, where they are the whole model
+  size_t first_job = 0;          // of its jobs in the wave's list on the GPU
+};
+
+// The state as this trainer made it; throws Error for another's.
+CudaState& state_of(ServerState* state);
+
+bool is_lossless(const Wire& wire);
+
+// How many of the first of these jobs there is memory for, at least one, and no more than a launch can count.
+size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places, size_t bytes);
+
+// Their groups, without networks and room for their weights.
+std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Place> places);
+
+}  // namespace subfleet::cuda
