@@ -174,30 +174,14 @@ class Conv2d final : public Layer {
     return split;
   }
 
-  // What planes_kernel reads, but for the weights.
+  // What planes_kernel reads, but for the weights: forward, and for the gradient of the input, where what
+  // left comes in and the taps are turned round.
   PlaneImages images(const float* x) const {
-    return {.values = x,
-            .weights = nullptr,
-            .weight_stride = 0,
-            .images = plan_.rows,
-            .channels = g_.channels,
-            .height = g_.height,
-            .width = g_.width,
-            .out_width = g_.out_width,
-            .out_pixels = g_.out_pixels(),
-            .stride = g_.stride};
+    return {x,        nullptr, 0, plan_.rows, g_.channels, g_.height, g_.width, g_.out_width, g_.out_pixels(),
+            g_.stride};
   }
   PlaneImages gradient_images(const float* dy) const {
-    return {.values = dy,
-            .weights = nullptr,
-            .weight_stride = 0,
-            .images = plan_.rows,
-            .channels = g_.filters,
-            .height = g_.out_height,
-            .width = g_.out_width,
-            .out_width = g_.width,
-            .out_pixels = g_.pixels(),
-            .stride = 1};
+    return {dy, nullptr, 0, plan_.rows, g_.filters, g_.out_height, g_.out_width, g_.width, g_.pixels(), 1};
   }
 
   // Padded to whole tiles with taps that no pixel meets.

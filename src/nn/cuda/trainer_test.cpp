@@ -10,6 +10,17 @@
 namespace subfleet {
 namespace {
 
+Cohort cohort_of(const ModelSpec& model, std::span<const Job> jobs, const LocalTraining& how) {
+  return {.model = &model,
+          .code = {},
+          .seed = 3,
+          .draw = 1,
+          .rows = static_cast<uint32_t>(jobs.size()),
+          .jobs = jobs,
+          .how = how,
+          .wire = exact_wire()};
+}
+
 // One client with the whole model, whose batch is all its examples: the gradient of one step.
 struct OneStep {
   ModelSpec model;
@@ -23,14 +34,7 @@ struct OneStep {
     examples.test = random_examples(model, 130, 20);
   }
   Trained train(Trainer& trainer, uint32_t batch) const {
-    const Cohort cohort{.model = &model,
-                        .code = {},
-                        .seed = 3,
-                        .draw = 1,
-                        .rows = 1,
-                        .jobs = jobs,
-                        .how = {.epochs = 1, .batch = batch, .client_lr = 1.0f},
-                        .wire = exact_wire()};
+    const Cohort cohort = cohort_of(model, jobs, {.epochs = 1, .batch = batch, .client_lr = 1.0f});
     return train_cohort(trainer, cohort, weights);
   }
 };
@@ -133,14 +137,7 @@ struct PapersRound {
     }
   }
   std::vector<double> train(const char* device, ThreadPool& pool) const {
-    const Cohort cohort{.model = &model,
-                        .code = {},
-                        .seed = 3,
-                        .draw = 1,
-                        .rows = 2,
-                        .jobs = jobs,
-                        .how = {.epochs = 1, .batch = 10, .client_lr = 0.035f},
-                        .wire = exact_wire()};
+    const Cohort cohort = cohort_of(model, jobs, {.epochs = 1, .batch = 10, .client_lr = 0.035f});
     return means_of(train_cohort(*make_trainer(device, pool, examples), cohort, weights).sum);
   }
 };
@@ -203,14 +200,7 @@ TEST_F(CudaTrainer, ASmallRoundOfThePapersNetworkRuns) {
     const std::vector<Job> jobs{{.client = 0, .row = 0, .submodel = submodel},
                                 {.client = 1, .row = 1, .submodel = submodel}};
     for (const char* device : {"cuda", "cuda-tf32"}) {
-      const Cohort cohort{.model = &model,
-                          .code = {},
-                          .seed = 3,
-                          .draw = 1,
-                          .rows = 2,
-                          .jobs = jobs,
-                          .how = {.epochs = 1, .batch = 10, .client_lr = 0.035f},
-                          .wire = exact_wire()};
+      const Cohort cohort = cohort_of(model, jobs, {.epochs = 1, .batch = 10, .client_lr = 0.035f});
       const Trained trained =
           train_cohort(*make_trainer(device, pool_, examples), cohort, initial_weights(model, 1));
       for (const JobResult& result : trained.results) EXPECT_EQ(result.outcome, JobOutcome::kTrained);
@@ -239,14 +229,7 @@ TEST_F(CudaTrainer, AWholeLargeLayerAgreesWithReferenceAndKeepsItsBits) {
     examples.clients.push_back(random_examples(model, count, client));
   }
   const std::vector<float> weights = random_weights(model);
-  Cohort cohort{.model = &model,
-                .code = {},
-                .seed = 3,
-                .draw = 1,
-                .rows = static_cast<uint32_t>(jobs.size()),
-                .jobs = jobs,
-                .how = {.epochs = 1, .batch = 10, .client_lr = 0.02f},
-                .wire = exact_wire()};
+  Cohort cohort = cohort_of(model, jobs, {.epochs = 1, .batch = 10, .client_lr = 0.02f});
   const auto trainer = make_trainer("cuda", pool_, examples);
   const Trained together = train_cohort(*trainer, cohort, weights);
   PartialSum alone(weights.size());
