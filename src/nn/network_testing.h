@@ -54,6 +54,7 @@ inline std::vector<ModelSpec> small_models() {
         {.type = "maxpool", .kernel = 2},
         {.type = "relu"},
         {.type = "maxpool", .kernel = 2},
+        {.type = "flatten"},
         {.type = "dense", .name = "d1", .units = 3}}},
       {"odd sizes, more channels than a vector register",
        {3, 7, 5},
