@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "forwarding_fleet.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
 #include "subfleet/training.h"
@@ -61,25 +62,16 @@ TEST(Checkpoint, KnowsTheSettingsThatAreNoLongerThere) {
 }
 
 // A fleet whose device is lost after so many rounds, as a GPU may be.
-class LostFleet final : public Fleet {
+class LostFleet final : public ForwardingFleet {
  public:
-  LostFleet(LocalFleet& fleet, uint32_t rounds) : fleet_(fleet), rounds_(rounds) {}
-  uint32_t clients() const override { return fleet_.clients(); }
-  uint32_t classes() const override { return fleet_.classes(); }
-  Shape input() const override { return fleet_.input(); }
-  uint64_t data_fingerprint() const override { return fleet_.data_fingerprint(); }
-  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
-    return fleet_.make_state(model, options);
-  }
+  LostFleet(Fleet& fleet, uint32_t rounds) : ForwardingFleet(fleet), rounds_(rounds) {}
   std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
     if (rounds_ == 0) throw failure("device", "lost");
     --rounds_;
-    return fleet_.train(cohorts);
+    return ForwardingFleet::train(cohorts);
   }
-  Evaluation evaluate(ServerState& state) override { return fleet_.evaluate(state); }
 
  private:
-  LocalFleet& fleet_;
   uint32_t rounds_;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "forwarding_fleet.h"
 #include "nn/reference/network.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
@@ -314,18 +315,10 @@ TEST(Run, WhenEveryClientDivergesTheRunSaysSo) {
 }
 
 // A fleet some of whose clients fail: the rest of it is the local one.
-class FaultyFleet final : public Fleet {
+class FaultyFleet final : public ForwardingFleet {
  public:
   FaultyFleet(Fleet& fleet, std::vector<JobOutcome> outcomes)
-      : fleet_(fleet), outcomes_(std::move(outcomes)) {}
-  uint32_t clients() const override { return fleet_.clients(); }
-  uint32_t classes() const override { return fleet_.classes(); }
-  Shape input() const override { return fleet_.input(); }
-  uint64_t data_fingerprint() const override { return fleet_.data_fingerprint(); }
-  std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
-    return fleet_.make_state(model, options);
-  }
-  Evaluation evaluate(ServerState& state) override { return fleet_.evaluate(state); }
+      : ForwardingFleet(fleet), outcomes_(std::move(outcomes)) {}
 
   std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
     Cohort answering = cohorts[0];
@@ -334,7 +327,7 @@ class FaultyFleet final : public Fleet {
       if (outcomes_[i] == JobOutcome::kTrained) jobs.push_back(answering.jobs[i]);
     }
     answering.jobs = jobs;
-    const std::vector<JobResult> trained = fleet_.train({&answering, 1}).front();
+    const std::vector<JobResult> trained = ForwardingFleet::train({&answering, 1}).front();
     std::vector<JobResult> all;
     size_t next = 0;
     for (const JobOutcome outcome : outcomes_) {
@@ -345,7 +338,6 @@ class FaultyFleet final : public Fleet {
   }
 
  private:
-  Fleet& fleet_;
   std::vector<JobOutcome> outcomes_;
 };
 

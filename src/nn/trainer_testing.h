@@ -88,6 +88,18 @@ inline Evaluation evaluate(Trainer& trainer, const ModelSpec& model, std::span<c
 
 inline Wire exact_wire() { return {.down = &find_codec("f32"), .up = &find_codec("f32")}; }
 
+// The jobs of one round, whose weights travel as they are.
+inline Cohort cohort_of(const ModelSpec& model, std::span<const Job> jobs, const LocalTraining& how) {
+  return {.model = &model,
+          .code = {},
+          .seed = 3,
+          .draw = 1,
+          .rows = static_cast<uint32_t>(jobs.size()),
+          .jobs = jobs,
+          .how = how,
+          .wire = exact_wire()};
+}
+
 // A round of clients with different sub-models, some of different sizes, and different numbers of examples:
 // one of them none, some not a multiple of the batch.
 struct SmallRound {
@@ -112,16 +124,7 @@ struct SmallRound {
     examples.test = random_examples(model, 350, 20);
   }
 
-  Cohort cohort(const LocalTraining& how) const {
-    return {.model = &model,
-            .code = {},
-            .seed = 3,
-            .draw = 1,
-            .rows = static_cast<uint32_t>(jobs.size()),
-            .jobs = jobs,
-            .how = how,
-            .wire = exact_wire()};
-  }
+  Cohort cohort(const LocalTraining& how) const { return cohort_of(model, jobs, how); }
 
   Trained train(Trainer& trainer, const LocalTraining& how) const {
     return train_cohort(trainer, cohort(how), weights);

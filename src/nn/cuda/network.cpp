@@ -9,22 +9,53 @@
 namespace subfleet::cuda {
 namespace {
 
+// What a layer keeps for itself, in values per job, about.
+size_t no_room(const LayerPlan&) { return 0; }
+
+// Where each largest was.
+size_t maxpool_room(const LayerPlan& plan) {
+  return static_cast<size_t>(plan.rows) * plan.site.output.size();
+}
+
+// Parts of the gradient, two arrangements of the weights, and where a pool's largest were.
+size_t conv2d_room(const LayerPlan& plan) {
+  constexpr size_t kCopies = 16;
+  return kCopies * plan.site.weights_count + maxpool_room(plan);
+}
+
+// The factors, and parts of the products with the shared weights.
+size_t dense_room(const LayerPlan& plan) {
+  if (plan.history == 0 || !fits_factored_dense(plan.site, plan.rows)) return 0;
+  constexpr size_t kParts = 8;  // of a product, at most
+  const auto rows = static_cast<size_t>(plan.rows);
+  return (plan.history + kParts * rows) * (plan.site.input.size() + plan.site.output.size()) +
+         rows * plan.history;
+}
+
+// What comes in, gates, cells and outputs of every step, and their gradients.
+size_t lstm_room(const LayerPlan& plan) {
+  const size_t steps = plan.site.input.height + 1;
+  return static_cast<size_t>(plan.rows) * steps *
+         (2 * plan.site.input.channels + 10 * plan.site.output.channels);
+}
+
 struct Entry {
   std::string_view type;
   std::unique_ptr<Layer> (*make)(const LayerPlan&);
+  size_t (*room)(const LayerPlan&);
   bool does_relu;    // that follows it
   bool undoes_relu;  // of the layer before it
 };
 
 // `flatten` changes nothing here and is left out of a network.
 constexpr std::array<Entry, 7> kLayers{{
-    {"avgpool", make_avgpool, false, true},
-    {"conv2d", make_conv2d, true, true},
-    {"dense", make_dense, true, true},
-    {"embedding", make_embedding, false, false},
-    {"lstm", make_lstm, false, false},
-    {"maxpool", make_maxpool, false, true},
-    {"relu", make_relu, false, false},
+    {"avgpool", make_avgpool, no_room, false, true},
+    {"conv2d", make_conv2d, conv2d_room, true, true},
+    {"dense", make_dense, dense_room, true, true},
+    {"embedding", make_embedding, no_room, false, false},
+    {"lstm", make_lstm, lstm_room, false, false},
+    {"maxpool", make_maxpool, maxpool_room, false, true},
+    {"relu", make_relu, no_room, false, false},
 }};
 
 const Entry& entry_of(const LayerSpec& spec) {
@@ -60,31 +91,12 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32, 
   return plans;
 }
 
-// What a layer keeps for itself, in values per job, about.
-size_t own_values(const LayerPlan& plan) {
-  const LayerSite& site = plan.site;
-  const auto rows = static_cast<size_t>(plan.rows);
-  if (site.spec.type == "lstm") {
-    const size_t steps = site.input.height + 1;
-    return rows * steps * (2 * site.input.channels + 10 * site.output.channels);
-  }
-  if (plan.history > 0 && fits_factored_dense(site, plan.rows)) {
-    constexpr size_t kParts = 8;  // of a product, at most
-    return (plan.history + kParts * rows) * (site.input.size() + site.output.size()) + rows * plan.history;
-  }
-  if (site.spec.type == "conv2d") {
-    constexpr size_t kCopies = 16;  // parts of the gradient, and two arrangements of the weights
-    return kCopies * site.weights_count + rows * site.output.size();
-  }
-  return site.spec.type == "maxpool" ? rows * site.output.size() : 0;
-}
-
 }  // namespace
 
 size_t network_bytes_per_job(const ModelSpec& model, int rows, bool learns, size_t history) {
   size_t values = 0, widest = 0;
   for (const LayerPlan& plan : plan_layers(model, rows, false, history)) {
-    values += static_cast<size_t>(rows) * plan.site.output.size() + own_values(plan);
+    values += static_cast<size_t>(rows) * plan.site.output.size() + entry_of(plan.site.spec).room(plan);
     widest = std::max(widest, plan.site.output.size());
   }
   if (learns) values += static_cast<size_t>(rows) * (model.input.size() + 2 * widest);

@@ -10,17 +10,6 @@
 namespace subfleet {
 namespace {
 
-Cohort cohort_of(const ModelSpec& model, std::span<const Job> jobs, const LocalTraining& how) {
-  return {.model = &model,
-          .code = {},
-          .seed = 3,
-          .draw = 1,
-          .rows = static_cast<uint32_t>(jobs.size()),
-          .jobs = jobs,
-          .how = how,
-          .wire = exact_wire()};
-}
-
 // One client with the whole model, whose batch is all its examples: the gradient of one step.
 struct OneStep {
   ModelSpec model;
