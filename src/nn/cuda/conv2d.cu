@@ -164,7 +164,7 @@ class Conv2d final : public Layer {
   }
 
   Split gradient_split() const {
-    constexpr int kWantedTiles = 12;
+    constexpr int kWantedTiles = 40;
     Split split{};
     with_tile(plan_.tf32, g_.depth() + 1, g_.filters, [&](auto tile) {
       using Tile = decltype(tile);

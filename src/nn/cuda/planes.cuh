@@ -96,17 +96,17 @@ struct Tf32Planes {
       uint32_t a[kTm][4], b[kTn][2];
 #pragma unroll
       for (int i = 0; i < kTm; ++i) {
-        a[i][0] = Tile::rounded(from[places[2 * i] + kx]);
-        a[i][1] = Tile::rounded(from[places[2 * i + 1] + kx]);
-        a[i][2] = Tile::rounded(from[places[2 * i] + kx + 4 * kPlane]);
-        a[i][3] = Tile::rounded(from[places[2 * i + 1] + kx + 4 * kPlane]);
+        a[i][0] = rounded(from[places[2 * i] + kx]);
+        a[i][1] = rounded(from[places[2 * i + 1] + kx]);
+        a[i][2] = rounded(from[places[2 * i] + kx + 4 * kPlane]);
+        a[i][3] = rounded(from[places[2 * i + 1] + kx + 4 * kPlane]);
       }
 #pragma unroll
       for (int j = 0; j < kTn; ++j) {
-        b[j][0] = Tile::rounded(n[kx * kGroup * kPitch + j * 8]);
-        b[j][1] = Tile::rounded(n[(kx * kGroup + 4) * kPitch + j * 8]);
+        b[j][0] = rounded(n[kx * kGroup * kPitch + j * 8]);
+        b[j][1] = rounded(n[(kx * kGroup + 4) * kPitch + j * 8]);
       }
-      tile.add_products(a, b);
+      tile.fragments.add_products(a, b);
     }
   }
 

@@ -32,31 +32,31 @@ inline int stretch_rows(int width, int out_width, int out_height, int kernel, in
 template <int kKernel>
 struct GradientSums {
   static constexpr int kTn = kGradientFilters / 8;
-  using Block = Tf32Tile<64, 32>;  // a warp of it has 16 x 32 values
-  static_assert(Block::kTm == 1 && Block::kTn == kTn);
-  Block block[kKernel];
+  TensorFragments<1, kTn> block[kKernel];
   float bias[kTn] = {};  // of filters 8 apart, over a quarter of the pixels
 
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) & 31; }
+
   __device__ void multiply(const float* planes, const int* places, const float* gradients) {
-    const int lane = Block::lane(), g = lane / 4, t = lane % 4;
+    const int g = lane() / 4, t = lane() % 4;
     const float* from = planes + g * kStretchPlane;
     for (int k = 0; k < kStretch; k += 8) {
       uint32_t b[kTn][2];
 #pragma unroll
       for (int j = 0; j < kTn; ++j) {
         const float* pixel = gradients + (j * 8 + g) * kStretchPitch + k + t;
-        b[j][0] = Block::rounded(pixel[0]);
-        b[j][1] = Block::rounded(pixel[4]);
+        b[j][0] = rounded(pixel[0]);
+        b[j][1] = rounded(pixel[4]);
         bias[j] += pixel[0] + pixel[4];
       }
       const int first = places[k + t], second = places[k + t + 4];
 #pragma unroll
       for (int tap = 0; tap < kKernel; ++tap) {
         uint32_t a[1][4];
-        a[0][0] = Block::rounded(from[first + tap]);
-        a[0][1] = Block::rounded(from[8 * kStretchPlane + first + tap]);
-        a[0][2] = Block::rounded(from[second + tap]);
-        a[0][3] = Block::rounded(from[8 * kStretchPlane + second + tap]);
+        a[0][0] = rounded(from[first + tap]);
+        a[0][1] = rounded(from[8 * kStretchPlane + first + tap]);
+        a[0][2] = rounded(from[second + tap]);
+        a[0][3] = rounded(from[8 * kStretchPlane + second + tap]);
         block[tap].add_products(a, b);
       }
     }
@@ -65,7 +65,7 @@ struct GradientSums {
   // thread.
   template <typename Visit>
   __device__ void each(Visit&& visit) const {
-    const int g = Block::lane() / 4, t = Block::lane() % 4;
+    const int g = lane() / 4, t = lane() % 4;
 #pragma unroll
     for (int tap = 0; tap < kKernel; ++tap) {
 #pragma unroll
@@ -83,7 +83,7 @@ struct GradientSums {
     for (int j = 0; j < kTn; ++j) {
       bias[j] += __shfl_xor_sync(0xffffffffu, bias[j], 1);
       bias[j] += __shfl_xor_sync(0xffffffffu, bias[j], 2);
-      if (Block::lane() % 4 == 0) visit(j * 8 + Block::lane() / 4, bias[j]);
+      if (lane() % 4 == 0) visit(j * 8 + lane() / 4, bias[j]);
     }
   }
 };

@@ -30,7 +30,7 @@ __device__ inline void copy_async_16(float* to, const float* from, bool valid) {
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n"); }
 template <int kLeft>
 __device__ inline void await_copies() {
-  asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft));
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
 }
 
 // Threads of a block as loaders of a tile of kRows x kDepth that lies in memory along the rows: each owns
@@ -174,7 +174,51 @@ struct F32Tile {
   }
 };
 
-// The same on the tensor cores: factors rounded to TF32's 10 bits, sums in f32.
+// A factor as the tensor cores want it: rounded to TF32's 10 bits.
+__device__ inline uint32_t rounded(float value) {
+  uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return bits;
+}
+
+// A warp's sums on the tensor cores, in kTm x kTn blocks of 16 x 8: products of TF32 values, added in f32.
+template <int kTm, int kTn>
+struct TensorFragments {
+  float sum[kTm][kTn][4] = {};
+
+  // A fragment's values are a thread's part of 16 x 8 values of m and k, and of 8 x 8 of n and k.
+  __device__ void add_products(const uint32_t (&a)[kTm][4], const uint32_t (&b)[kTn][2]) {
+#pragma unroll
+    for (int i = 0; i < kTm; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTn; ++j) {
+        float* c = sum[i][j];
+        asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+            "{%0,%1,%2,%3};"
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+            : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[j][0]), "r"(b[j][1]));
+      }
+    }
+  }
+  // Calls visit(m, n, value) for every value of this thread.
+  template <typename Visit>
+  __device__ void each(Visit&& visit) const {
+#pragma unroll
+    for (int i = 0; i < kTm; ++i) {
+#pragma unroll
+      for (int j = 0; j < kTn; ++j) {
+        const int lane = static_cast<int>(threadIdx.x) & 31;
+        const int m = i * 16 + lane / 4, n = j * 8 + lane % 4 * 2;
+        visit(m, n, sum[i][j][0]);
+        visit(m, n + 1, sum[i][j][1]);
+        visit(m + 8, n, sum[i][j][2]);
+        visit(m + 8, n + 1, sum[i][j][3]);
+      }
+    }
+  }
+};
+
+// A tile of C on the tensor cores.
 template <int kM_, int kN_>
 struct Tf32Tile {
   static constexpr int kM = kM_, kN = kN_;
@@ -184,18 +228,12 @@ struct Tf32Tile {
   static constexpr int kTm = kM / kWarpsM / 16, kTn = kN / kWarpsN / 8;  // in blocks of 16 x 8
   static_assert(kTm >= 1 && kTn >= 1);
 
-  float sum[kTm][kTn][4] = {};
+  TensorFragments<kTm, kTn> fragments;
 
   static __device__ int lane() { return static_cast<int>(threadIdx.x) & 31; }
   static __device__ int warp() { return static_cast<int>(threadIdx.x) >> 5; }
   static __device__ int first_m() { return warp() % kWarpsM * (kM / kWarpsM); }
   static __device__ int first_n() { return warp() / kWarpsM * (kN / kWarpsN); }
-
-  static __device__ uint32_t rounded(float value) {
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-    return bits;
-  }
 
   __device__ void multiply(const float* tile_m, const float* tile_n) {
 #pragma unroll
@@ -215,38 +253,13 @@ struct Tf32Tile {
         b[j][0] = rounded(n[j * 8]);
         b[j][1] = rounded(n[j * 8 + 4 * kPitchN]);
       }
-      add_products(a, b);
-    }
-  }
-
-  // A fragment's values are a thread's part of 16 x 8 values of m and k, and of 8 x 8 of n and k.
-  __device__ void add_products(const uint32_t (&a)[kTm][4], const uint32_t (&b)[kTn][2]) {
-#pragma unroll
-    for (int i = 0; i < kTm; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTn; ++j) {
-        float* c = sum[i][j];
-        asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-            "{%0,%1,%2,%3};"
-            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-            : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[j][0]), "r"(b[j][1]));
-      }
+      fragments.add_products(a, b);
     }
   }
 
   template <typename Visit>
   __device__ void each(Visit&& visit) const {
-#pragma unroll
-    for (int i = 0; i < kTm; ++i) {
-#pragma unroll
-      for (int j = 0; j < kTn; ++j) {
-        const int m = first_m() + i * 16 + lane() / 4, n = first_n() + j * 8 + lane() % 4 * 2;
-        visit(m, n, sum[i][j][0]);
-        visit(m, n + 1, sum[i][j][1]);
-        visit(m + 8, n, sum[i][j][2]);
-        visit(m + 8, n + 1, sum[i][j][3]);
-      }
-    }
+    fragments.each([&](int m, int n, float value) { visit(first_m() + m, first_n() + n, value); });
   }
 };
 

@@ -94,17 +94,17 @@ struct Tf32Shared {
       uint32_t a[Tile::kTm][4], b[Tile::kTn][2];
 #pragma unroll
       for (int i = 0; i < Tile::kTm; ++i) {
-        a[i][0] = Tile::rounded(m[i * 16 * kRow + k * kStep]);
-        a[i][1] = Tile::rounded(m[(i * 16 + 8) * kRow + k * kStep]);
-        a[i][2] = Tile::rounded(m[i * 16 * kRow + (k + 4) * kStep]);
-        a[i][3] = Tile::rounded(m[(i * 16 + 8) * kRow + (k + 4) * kStep]);
+        a[i][0] = rounded(m[i * 16 * kRow + k * kStep]);
+        a[i][1] = rounded(m[(i * 16 + 8) * kRow + k * kStep]);
+        a[i][2] = rounded(m[i * 16 * kRow + (k + 4) * kStep]);
+        a[i][3] = rounded(m[(i * 16 + 8) * kRow + (k + 4) * kStep]);
       }
 #pragma unroll
       for (int j = 0; j < Tile::kTn; ++j) {
-        b[j][0] = Tile::rounded(n[j * 8 * kAlongK + k]);
-        b[j][1] = Tile::rounded(n[j * 8 * kAlongK + k + 4]);
+        b[j][0] = rounded(n[j * 8 * kAlongK + k]);
+        b[j][1] = rounded(n[j * 8 * kAlongK + k + 4]);
       }
-      tile.add_products(a, b);
+      tile.fragments.add_products(a, b);
     }
   }
   template <typename Visit>

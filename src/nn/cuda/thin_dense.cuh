@@ -1,0 +1,426 @@
+#pragma once
+
+#include "nn/cuda/matrix_products.cuh"
+
+// Dense layers of a few rows, those of a small batch. A step then costs what it costs to bring the weights
+// through memory, so the kernels here read them as few times as can be: once forward, once (and written)
+// backward.
+namespace subfleet::cuda {
+
+constexpr int kMostThinRows = 16;
+constexpr int kWarps = 8;
+
+constexpr int kThinSpan = 64;  // inputs that a tile of thin_forward brings in at once
+
+// How a block multiplies a tile of kUnits x kThinSpan weights with the same inputs of kRows rows. kSlices
+// parts of the block each have a part of the inputs.
+template <int kRows, int kUnits>
+struct PlainThinSums {
+  static constexpr int kPitch = kThinSpan + 4, kTileRows = kRows;
+  static constexpr int kSlices = kThreads / kUnits, kSlice = kThinSpan / kSlices;
+  float sum[kRows] = {};
+
+  // A thread has one unit and a slice.
+  static __device__ int unit() { return static_cast<int>(threadIdx.x) % kUnits; }
+  static __device__ int slice() { return static_cast<int>(threadIdx.x) / kUnits; }
+
+  __device__ void multiply(const float* tile, const float* values) {
+#pragma unroll
+    for (int k = slice() * kSlice; k < (slice() + 1) * kSlice; k += 4) {
+      const float4 a = *reinterpret_cast<const float4*>(tile + unit() * kPitch + k);
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const float4 b = *reinterpret_cast<const float4*>(values + r * kPitch + k);
+        sum[r] = fmaf(a.x, b.x, sum[r]);
+        sum[r] = fmaf(a.y, b.y, sum[r]);
+        sum[r] = fmaf(a.z, b.z, sum[r]);
+        sum[r] = fmaf(a.w, b.w, sum[r]);
+      }
+    }
+  }
+  // Calls visit(row, unit, value) for every value of this thread.
+  template <typename Visit>
+  __device__ void each(Visit&& visit) const {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) visit(r, unit(), sum[r]);
+  }
+};
+
+// The same on the tensor cores. A warp has all units and a slice; which input is which k of a fragment does
+// not matter, so a thread reads four neighbours at once.
+template <int kRows, int kUnits>
+struct TensorThinSums {
+  static constexpr int kTm = kUnits / 16, kTn = kRows > 8 ? 2 : 1;
+  static constexpr int kPitch = kThinSpan + 16, kTileRows = kTn * 8;
+  static constexpr int kSlices = kThreads / 32, kSlice = kThinSpan / kSlices;
+  static_assert(kSlice == 16);
+  TensorFragments<kTm, kTn> fragments;
+
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) & 31; }
+  static __device__ int slice() { return static_cast<int>(threadIdx.x) / 32; }
+
+  __device__ void multiply(const float* tile, const float* values) {
+    const int g = lane() / 4, k = slice() * kSlice + lane() % 4 * 4;
+    uint32_t a[2][kTm][4], b[2][kTn][2];
+#pragma unroll
+    for (int i = 0; i < kTm; ++i) {
+      const float4 low = *reinterpret_cast<const float4*>(tile + (i * 16 + g) * kPitch + k);
+      const float4 high = *reinterpret_cast<const float4*>(tile + (i * 16 + g + 8) * kPitch + k);
+      a[0][i][0] = rounded(low.x), a[0][i][1] = rounded(high.x);
+      a[0][i][2] = rounded(low.y), a[0][i][3] = rounded(high.y);
+      a[1][i][0] = rounded(low.z), a[1][i][1] = rounded(high.z);
+      a[1][i][2] = rounded(low.w), a[1][i][3] = rounded(high.w);
+    }
+#pragma unroll
+    for (int j = 0; j < kTn; ++j) {
+      const float4 four = *reinterpret_cast<const float4*>(values + (j * 8 + g) * kPitch + k);
+      b[0][j][0] = rounded(four.x), b[0][j][1] = rounded(four.y);
+      b[1][j][0] = rounded(four.z), b[1][j][1] = rounded(four.w);
+    }
+    fragments.add_products(a[0], b[0]);
+    fragments.add_products(a[1], b[1]);
+  }
+  template <typename Visit>
+  __device__ void each(Visit&& visit) const {
+    fragments.each([&](int unit, int row, float value) {
+      if (row < kRows) visit(row, unit, value);
+    });
+  }
+};
+
+// y = x W^T + b. Tiles of a block's kUnits units stream through shared memory, so that many are on their way
+// at any time. kVector: rows begin at multiples of 16 bytes. Grid: groups of units, jobs.
+template <template <int, int> typename Sums, int kRows, int kUnits, bool kVector>
+__global__ void __launch_bounds__(kThreads)
+    thin_forward(const float* __restrict__ weights, size_t stride, const float* __restrict__ x,
+                 float* __restrict__ y, int inputs, int units, int rows, bool relu) {
+  using Mine = Sums<kRows, kUnits>;
+  constexpr int kPitch = Mine::kPitch, kCopy = kVector ? 4 : 1;
+  __shared__ __align__(16) float tiles[kStages][kUnits * kPitch];
+  __shared__ __align__(16) float values[kStages][Mine::kTileRows * kPitch];
+  const int job = blockIdx.y, first = blockIdx.x * kUnits;
+  const float* w = weights + job * stride;
+  const float* in = x + static_cast<size_t>(job) * rows * inputs;
+
+  const auto copy = [&](float* to, const float* from, bool valid) {
+    if constexpr (kVector) {
+      copy_async_16(to, from, valid);
+    } else {
+      copy_async(to, from, valid);
+    }
+  };
+  const auto load = [&](int stage, int k0) {
+    if (k0 < inputs) {
+#pragma unroll
+      for (int i = threadIdx.x; i < kUnits * kThinSpan / kCopy; i += kThreads) {
+        const int unit = i / (kThinSpan / kCopy), k = i % (kThinSpan / kCopy) * kCopy;
+        const bool valid = first + unit < units && k0 + k < inputs;
+        copy(&tiles[stage][unit * kPitch + k],
+             valid ? w + static_cast<size_t>(first + unit) * inputs + k0 + k : w, valid);
+      }
+      for (int i = threadIdx.x; i < Mine::kTileRows * kThinSpan / kCopy; i += kThreads) {
+        const int row = i / (kThinSpan / kCopy), k = i % (kThinSpan / kCopy) * kCopy;
+        const bool valid = row < rows && k0 + k < inputs;
+        copy(&values[stage][row * kPitch + k], valid ? in + static_cast<size_t>(row) * inputs + k0 + k : in,
+             valid);
+      }
+    }
+    commit_copies();
+  };
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) load(stage, stage * kThinSpan);
+  Mine sums;
+  for (int k0 = 0, stage = 0; k0 < inputs; k0 += kThinSpan, stage = (stage + 1) % kStages) {
+    await_copies<kStages - 2>();
+    __syncthreads();
+    load((stage + kStages - 1) % kStages, k0 + (kStages - 1) * kThinSpan);
+    sums.multiply(tiles[stage], values[stage]);
+  }
+  __syncthreads();
+  // The slices' sums, added in their order.
+  static_assert(Mine::kSlices * kRows <= kStages * kPitch);
+  float* parts = tiles[0];
+  sums.each(
+      [&](int row, int unit, float value) { parts[(Mine::slice() * kRows + row) * kUnits + unit] = value; });
+  __syncthreads();
+  const float* bias = w + static_cast<size_t>(units) * inputs + first;
+  for (int i = threadIdx.x; i < rows * kUnits; i += kThreads) {
+    const int unit = i % kUnits;
+    if (first + unit >= units) continue;
+    float value = parts[i];
+#pragma unroll
+    for (int slice = 1; slice < Mine::kSlices; ++slice) value += parts[slice * kRows * kUnits + i];
+    value += bias[unit];
+    y[(static_cast<size_t>(job) * rows + i / kUnits) * units + first + unit] =
+        relu && !(value > 0) ? 0 : value;
+  }
+}
+
+// dx = dy W and W -= lr dy^T x in one pass over W. A block has a strip of 64 inputs and its warps
+// share the units out. Grid: strips, jobs.
+template <int kRows, bool kInputGradient, bool kVector>
+__global__ void __launch_bounds__(kWarps * 32)
+    thin_backward(float* __restrict__ weights, size_t stride, const float* __restrict__ x,
+                  const float* __restrict__ dy, float* __restrict__ dx, int inputs, int units, int rows,
+                  bool relu_before, float client_lr) {
+  constexpr int kColumns = 2, kChunk = 128, kAhead = 4, kPitch = (kRows + 3) / 4 * 4;
+  __shared__ __align__(16) float chunks[2][kChunk][kPitch];  // of the gradients
+  __shared__ float parts[kWarps][kColumns * 32];
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  // The jobs that went forward last come first: some of their weights are still in the cache.
+  const int job = gridDim.y - 1 - blockIdx.y;
+  // A thread's columns: two neighbours where they can be read at once.
+  const auto column = [&](int c) {
+    return static_cast<int>(blockIdx.x) * kColumns * 32 + (kVector ? lane * kColumns + c : lane + c * 32);
+  };
+  float* w = weights + job * stride;
+  const float* in = x + static_cast<size_t>(job) * rows * inputs;
+  const float* out = dy + static_cast<size_t>(job) * rows * units;
+  float* bias = w + static_cast<size_t>(units) * inputs;
+
+  float value[kColumns][kRows], sum[kColumns][kRows] = {};
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      value[c][r] = r < rows && column(c) < inputs ? in[static_cast<size_t>(r) * inputs + column(c)] : 0.0f;
+    }
+  }
+  // The weights of the next kAhead units are on their way while these are used.
+  float next[kAhead][kColumns];
+  const auto ask = [&](int unit) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const float* from = w + static_cast<size_t>(unit + i) * inputs;
+      if constexpr (kVector) {
+        float2 two = make_float2(0, 0);
+        if (unit + i < units && column(0) < inputs) two = *reinterpret_cast<const float2*>(from + column(0));
+        next[i][0] = two.x, next[i][1] = two.y;
+      } else {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c)
+          next[i][c] = unit + i < units && column(c) < inputs ? from[column(c)] : 0.0f;
+      }
+    }
+  };
+  ask(warp * kAhead);
+  const auto load = [&](int begin) {
+    for (int i = threadIdx.x; begin < units && i < kChunk * kRows; i += kWarps * 32) {
+      const int unit = i % kChunk, r = i / kChunk;
+      const bool valid = r < rows && begin + unit < units;
+      copy_async(&chunks[begin / kChunk % 2][unit][r],
+                 valid ? out + static_cast<size_t>(r) * units + begin + unit : out, valid);
+    }
+    commit_copies();
+  };
+  load(0);
+  for (int begin = 0; begin < units; begin += kChunk) {
+    load(begin + kChunk);
+    await_copies<1>();
+    __syncthreads();
+    const float(&gradients)[kChunk][kPitch] = chunks[begin / kChunk % 2];
+    for (int i = threadIdx.x; blockIdx.x == 0 && i < min(kChunk, units - begin); i += kWarps * 32) {
+      float total = 0;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) total += gradients[i][r];
+      bias[begin + i] = fmaf(-client_lr, total, bias[begin + i]);
+    }
+    for (int unit = warp * kAhead; unit < kChunk && begin + unit < units; unit += kWarps * kAhead) {
+      float now[kAhead][kColumns];
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) now[i][c] = next[i][c];
+      }
+      ask(begin + unit + kWarps * kAhead);
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        float step[kColumns] = {};
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          const float gradient = gradients[unit + i][r];
+#pragma unroll
+          for (int c = 0; c < kColumns; ++c) {
+            if (kInputGradient) sum[c][r] = fmaf(gradient, now[i][c], sum[c][r]);
+            step[c] = fmaf(gradient, value[c][r], step[c]);
+          }
+        }
+        float* to = w + static_cast<size_t>(begin + unit + i) * inputs;
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) step[c] = fmaf(-client_lr, step[c], now[i][c]);
+        if constexpr (kVector) {
+          if (begin + unit + i < units && column(0) < inputs)
+            *reinterpret_cast<float2*>(to + column(0)) = make_float2(step[0], step[1]);
+        } else {
+#pragma unroll
+          for (int c = 0; c < kColumns; ++c) {
+            if (begin + unit + i < units && column(c) < inputs) to[column(c)] = step[c];
+          }
+        }
+      }
+    }
+    __syncthreads();  // before what was read is overwritten
+  }
+  if constexpr (kInputGradient) {
+    // The warps' parts of dx, added in their order.
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      __syncthreads();
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) parts[warp][column(c) % (kColumns * 32)] = sum[c][r];
+      __syncthreads();
+      const int mine = blockIdx.x * kColumns * 32 + threadIdx.x;
+      if (threadIdx.x < kColumns * 32 && mine < inputs && r < rows) {
+        float total = 0;
+#pragma unroll
+        for (int i = 0; i < kWarps; ++i) total += parts[i][threadIdx.x];
+        const size_t at = static_cast<size_t>(r) * inputs + mine;
+        dx[static_cast<size_t>(job) * rows * inputs + at] = relu_before && !(in[at] > 0) ? 0.0f : total;
+      }
+    }
+  }
+}
+
+// The same on the tensor cores, transposed: a warp's fragments have 32 inputs and 8 units. Which input and
+// which unit is which row, column or k of a fragment does not matter, so they are dealt out in such a way
+// that a thread has the same weights as factors of dx and as results of the step, four neighbours of two
+// units.
+template <int kRows, bool kInputGradient, bool kVector>
+__global__ void __launch_bounds__(kWarps * 32, 3)
+    thin_backward_tf32(float* __restrict__ weights, size_t stride, const float* __restrict__ x,
+                       const float* __restrict__ dy, float* __restrict__ dx, int inputs, int units, int rows,
+                       bool relu_before, float client_lr) {
+  constexpr int kStrip = 32, kTurns = 2, kChunk = kWarps * 8 * kTurns, kPitch = kChunk + 8;
+  constexpr int kEights = kRows > 8 ? 2 : 1;                      // of rows
+  __shared__ __align__(16) float chunks[2][kEights * 8][kPitch];  // of the gradients
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane / 4, t = lane % 4;
+  const int job = gridDim.y - 1 - blockIdx.y;
+  const int column = static_cast<int>(blockIdx.x) * kStrip + g * 4;  // the first of four
+  float* w = weights + job * stride;
+  const float* in = x + static_cast<size_t>(job) * rows * inputs;
+  const float* out = dy + static_cast<size_t>(job) * rows * units;
+  float* bias = w + static_cast<size_t>(units) * inputs;
+
+  uint32_t value[kEights][2][4];  // of x: 32 inputs x 8 rows
+#pragma unroll
+  for (int e = 0; e < kEights; ++e) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int r = e * 8 + t + i % 4 / 2 * 4, at = column + i / 4 * 2 + i % 2;
+      value[e][i / 4][i % 4] =
+          rounded(r < rows && at < inputs ? in[static_cast<size_t>(r) * inputs + at] : 0.0f);
+    }
+  }
+  const auto first_unit = [&](int chunk, int turn) { return chunk * kChunk + (turn * kWarps + warp) * 8; };
+  float next[kTurns][2][4];  // weights on their way
+  const auto ask_weights = [&](int chunk, int turn) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      const int unit = first_unit(chunk, turn) + t * 2 + u;
+      const float* from = w + static_cast<size_t>(unit) * inputs + column;
+      float(&to)[4] = next[turn][u];
+      if constexpr (kVector) {
+        float4 four = make_float4(0, 0, 0, 0);
+        if (unit < units && column < inputs) four = *reinterpret_cast<const float4*>(from);
+        to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+      } else {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) to[c] = unit < units && column + c < inputs ? from[c] : 0.0f;
+      }
+    }
+  };
+  const auto ask_gradients = [&](int chunk) {
+    const int begin = chunk * kChunk;
+    for (int i = threadIdx.x; begin < units && i < kEights * 8 * kChunk; i += kWarps * 32) {
+      const int unit = i % kChunk, r = i / kChunk;
+      const bool valid = r < rows && begin + unit < units;
+      copy_async(&chunks[chunk % 2][r][unit],
+                 valid ? out + static_cast<size_t>(r) * units + begin + unit : out, valid);
+    }
+    commit_copies();
+  };
+  ask_gradients(0);
+#pragma unroll
+  for (int turn = 0; turn < kTurns; ++turn) ask_weights(0, turn);
+
+  TensorFragments<2, kEights> sums;  // of dx: inputs x rows
+  for (int chunk = 0; chunk * kChunk < units; ++chunk) {
+    await_copies<0>();
+    __syncthreads();  // this chunk is there, and nobody reads the one before it
+    ask_gradients(chunk + 1);
+    const float(&gradients)[kEights * 8][kPitch] = chunks[chunk % 2];
+    for (int i = threadIdx.x; blockIdx.x == 0 && i < min(kChunk, units - chunk * kChunk); i += kWarps * 32) {
+      float total = 0;
+      for (int r = 0; r < rows; ++r) total += gradients[r][i];
+      float& mine = bias[chunk * kChunk + i];
+      mine = fmaf(-client_lr, total, mine);
+    }
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) {
+      float now[2][4];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) now[i / 4][i % 4] = next[turn][i / 4][i % 4];
+      ask_weights(chunk + 1, turn);
+      const int first = (turn * kWarps + warp) * 8;  // of the chunk
+      if constexpr (kInputGradient) {
+        uint32_t a[2][4], b[kEights][2];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) a[i / 4][i % 4] = rounded(now[i % 4 / 2][i / 4 * 2 + i % 2]);
+#pragma unroll
+        for (int e = 0; e < kEights; ++e) {
+          const float2 two = *reinterpret_cast<const float2*>(&gradients[e * 8 + g][first + t * 2]);
+          b[e][0] = rounded(two.x), b[e][1] = rounded(two.y);
+        }
+        sums.add_products(a, b);
+      }
+      TensorFragments<2, 1> step;  // inputs x units
+#pragma unroll
+      for (int e = 0; e < kEights; ++e) {
+        uint32_t b[1][2];
+        b[0][0] = rounded(gradients[e * 8 + t][first + g]);
+        b[0][1] = rounded(gradients[e * 8 + t + 4][first + g]);
+        step.add_products(value[e], b);
+      }
+#pragma unroll
+      for (int u = 0; u < 2; ++u) {
+        const int unit = first_unit(chunk, turn) + t * 2 + u;
+        if (unit >= units) continue;
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+          now[u][c] = fmaf(-client_lr, step.sum[c / 2][0][c % 2 * 2 + u], now[u][c]);
+        float* to = w + static_cast<size_t>(unit) * inputs + column;
+        if constexpr (kVector) {
+          if (column < inputs)
+            *reinterpret_cast<float4*>(to) = make_float4(now[u][0], now[u][1], now[u][2], now[u][3]);
+        } else {
+#pragma unroll
+          for (int c = 0; c < 4; ++c) {
+            if (column + c < inputs) to[c] = now[u][c];
+          }
+        }
+      }
+    }
+  }
+  if constexpr (kInputGradient) {
+    // The warps' parts of dx, added in their order.
+    constexpr int kPart = kEights * 8 * kStrip;
+    static_assert(kWarps * kPart <= 2 * kEights * 8 * kPitch);
+    float* parts = chunks[0][0];
+    __syncthreads();
+    sums.each([&](int m, int r, float part) {
+      parts[warp * kPart + r * kStrip + m % 8 * 4 + m / 16 * 2 + m % 16 / 8] = part;
+    });
+    __syncthreads();
+    for (int i = threadIdx.x; i < rows * kStrip; i += kWarps * 32) {
+      const int mine = static_cast<int>(blockIdx.x) * kStrip + i % kStrip;
+      if (mine >= inputs) continue;
+      float total = 0;
+#pragma unroll
+      for (int from = 0; from < kWarps; ++from) total += parts[from * kPart + i];
+      const size_t at = static_cast<size_t>(i / kStrip) * inputs + mine;
+      dx[static_cast<size_t>(job) * rows * inputs + at] = relu_before && !(in[at] > 0) ? 0.0f : total;
+    }
+  }
+}
+
+}  // namespace subfleet::cuda
