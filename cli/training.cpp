@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <system_error>
 
 #include "base/file.h"
@@ -101,6 +102,8 @@ Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& 
     : pool(ranks.threads(options.threads)) {
   const bool went_on = before && !before->sessions.empty();
   const std::string device = options.device.trainer(went_on ? before->sessions.back().device : "cpu");
+  // The data are read while the device wakes.
+  const std::future<void> awake = std::async(std::launch::async, wake_device, device);
   auto own =
       std::make_unique<LocalFleet>(open_split_federation(config.data), device, pool, config.run.eval_samples);
   now.data = {

@@ -47,6 +47,10 @@ std::vector<std::string> trainer_names();
 // Also those that this build leaves out.
 std::vector<std::string> device_names();
 
+// Does what takes the device long before its first trainer (a GPU has to be woken), for a thread of its own
+// while data are read. make_trainer says what is wrong, if something is.
+void wake_device(std::string_view device);
+
 // What the device computes with ("avx512"), for a run's provenance; empty where there is no choice.
 std::string trainer_kernels(std::string_view device);
 

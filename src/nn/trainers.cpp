@@ -9,6 +9,7 @@ namespace subfleet {
 namespace {
 
 bool always() { return true; }
+void is_awake() {}
 std::string plain_loops() { return {}; }
 double unknown_peak(ThreadPool&) { return 0; }
 uint64_t no_memory() { return 0; }
@@ -16,6 +17,7 @@ uint64_t no_memory() { return 0; }
 struct TrainerEntry {
   std::string_view name;
   bool (*is_available)();
+  void (*wake)();
   std::unique_ptr<Trainer> (*make)(ThreadPool&, const ExampleSource&);
   std::string (*kernels)();
   double (*peak)(ThreadPool&);
@@ -23,10 +25,10 @@ struct TrainerEntry {
 };
 
 constexpr std::array<TrainerEntry, 4> kTrainers{{
-    {"reference", always, make_reference_trainer, plain_loops, unknown_peak, no_memory},
-    {"cpu", has_cpu_trainer, make_cpu_trainer, cpu_kernels, cpu_peak, no_memory},
-    {"cuda", has_cuda_trainer, make_cuda_trainer, cuda_kernels, cuda_peak, cuda_memory},
-    {"cuda-tf32", has_cuda_trainer, make_cuda_tf32_trainer, cuda_kernels, cuda_peak, cuda_memory},
+    {"reference", always, is_awake, make_reference_trainer, plain_loops, unknown_peak, no_memory},
+    {"cpu", has_cpu_trainer, is_awake, make_cpu_trainer, cpu_kernels, cpu_peak, no_memory},
+    {"cuda", has_cuda_trainer, wake_cuda, make_cuda_trainer, cuda_kernels, cuda_peak, cuda_memory},
+    {"cuda-tf32", has_cuda_trainer, wake_cuda, make_cuda_tf32_trainer, cuda_kernels, cuda_peak, cuda_memory},
 }};
 
 const TrainerEntry& find_entry(std::string_view device) {
@@ -56,6 +58,8 @@ std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool,
                                       const ExampleSource& source) {
   return find_entry(device).make(pool, source);
 }
+
+void wake_device(std::string_view device) { find_entry(device).wake(); }
 
 std::string trainer_kernels(std::string_view device) { return find_entry(device).kernels(); }
 double trainer_peak(std::string_view device, ThreadPool& pool) { return find_entry(device).peak(pool); }

@@ -18,6 +18,7 @@ std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource&
 // such trainer, and making it throws Error that says what is missing. TF32 rounds the factors of large
 // products to 10 bits.
 bool has_cuda_trainer();
+void wake_cuda();  // for wake_device
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source);
 std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool& pool, const ExampleSource& source);
 std::string cuda_kernels();          // "NVIDIA H200"

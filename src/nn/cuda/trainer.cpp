@@ -381,6 +381,13 @@ bool has_cuda_trainer() {
   return false;
 }
 
+void wake_cuda() {
+  try {
+    cuda::use_gpu();
+  } catch (const Error&) {  // make_cuda_trainer throws it again
+  }
+}
+
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source) {
   return cuda::make(pool, source, false);
 }

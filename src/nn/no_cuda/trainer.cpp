@@ -12,6 +12,7 @@ namespace {
 }  // namespace
 
 bool has_cuda_trainer() { return false; }
+void wake_cuda() {}
 
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool&, const ExampleSource&) { refuse(); }
 std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool&, const ExampleSource&) { refuse(); }
