@@ -113,7 +113,7 @@ inline std::vector<ModelSpec> small_rescaled_models() {
   std::vector<ModelSpec> rescaled;
   for (ModelSpec model : small_models()) {
     std::vector<std::vector<uint32_t>> kept;
-    const size_t with_units = static_cast<size_t>(
+    const auto with_units = static_cast<size_t>(
         std::ranges::count_if(model.layers, [](const LayerSpec& layer) { return layer.units > 0; }));
     for (LayerSpec& layer : model.layers) {
       if (layer.units == 0 || kept.size() + 1 == with_units) continue;
