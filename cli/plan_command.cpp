@@ -35,7 +35,11 @@ void print_plan(const PlanOptions& options) {
     if (!tiers.empty()) line["tier"] = tiers[client_tier(tiers.size(), config.run.seed, clients[row])];
     line["kept"] = nlohmann::ordered_json::object();
     const auto kept = masks.kept(row, clients[row]);
-    for (size_t i = 0; i < layers.size(); ++i) line["kept"][model.layers[layers[i]].name] = kept[i];
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const LayerSpec& layer = model.layers[layers[i]];
+      line["kept"][layer.name] = kept[i];
+      if (config.code.rescale) line["scale"][layer.name] = output_scale(layer.units, kept[i].size());
+    }
     fmt::print("{}\n", line.dump());
   }
 }

@@ -124,6 +124,26 @@ TEST(Plan, NamesEveryClientsUnits) {
   EXPECT_EQ(clients.size(), 6u);
 }
 
+TEST(Plan, ShowsByWhatOutputsAreMultiplied) {
+  const std::vector<std::string> plan{"plan",
+                                      "--set",
+                                      "round.clients=1",
+                                      "--set",
+                                      "data.writers=30",
+                                      "--set",
+                                      "code.family=cwc",
+                                      "--set",
+                                      "code.layers.conv2.keep=0.75"};
+  const Outcome rescaled = run_program(with(plan, {"--set", "code.rescale=true"}));
+  ASSERT_EQ(rescaled.status, 0) << rescaled.err;
+  const Json job = Json::parse(rescaled.out);
+  EXPECT_NEAR(job.at("scale").at("conv2").get<double>(), 64.0 / 48, 1e-6);
+  EXPECT_EQ(job.at("scale").at("dense1"), 2);
+  const Outcome plain = run_program(with(plan, {"--set", "code.rescale=false"}));
+  ASSERT_EQ(plain.status, 0) << plain.err;
+  EXPECT_FALSE(Json::parse(plain.out).contains("scale")) << plain.out;
+}
+
 TEST(Plan, ShowsTiersAndLayersWithTheirOwnCodes) {
   const Outcome outcome = run_program({"plan", "--set", "round.clients=12", "--set", "data.writers=30",
                                        "--set", "code.family=cwc", "--set", "code.layers.conv2.keep=0.75",

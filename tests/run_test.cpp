@@ -223,6 +223,33 @@ TEST(Run, WithTiersAWeightIsAveragedOverItsHolders) {
   }
 }
 
+TEST(Run, RescalingAWholeModelChangesNoBit) {
+  Config plain = tiny_config();
+  plain.code.family = "none";
+  plain.code.rescale = false;
+  Config rescaled = plain;
+  rescaled.code.rescale = true;
+  for (const std::string& device : trainer_names()) {
+    EXPECT_EQ(weights_after(rescaled, 2, 2, device), weights_after(plain, 2, 2, device)) << device;
+  }
+}
+
+TEST(Run, RescaledTiersLearnAlikeOnEveryDevice) {
+  Config plain = tiered_config();
+  plain.code.rescale = false;
+  plain.server = {.optimizer = "fedavg", .lr = 1.0};
+  Config config = plain;
+  config.code.rescale = true;
+  const std::vector<float> expected = weights_after(config, 2, 1, "reference");
+  EXPECT_NE(expected, weights_after(plain, 2, 1, "reference"));
+  for (const std::string& device : trainer_names()) {
+    const double tolerance = device == "cuda-tf32" ? 1e-3 : 1e-5;
+    const std::vector<float> got = weights_after(config, 2, 2, device);
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], tolerance) << device << " " << i;
+    EXPECT_EQ(got, weights_after(config, 2, 3, device)) << device;
+  }
+}
+
 TEST(Run, BytesAreThoseOfEachClientsOwnSubModel) {
   ThreadPool pool(1);
   LocalFleet fleet = tiny_fleet(pool);

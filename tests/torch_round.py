@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One round from given weights, unshuffled, in Subfleet and in PyTorch: they must agree to float rounding.
 
-    tests/torch_round.py [--binary build/dev/subfleet] [--device cpu] [--family gold] [--optimizer fedavg]
+    tests/torch_round.py [--binary build/dev/subfleet] [--device cpu] [--family gold] [--optimizer fedavg] [--rescale]
 
 Writes a few clients of random images as IDX files, asks `subfleet plan` who holds which units, trains every client's
 sub-model in PyTorch as a small nn.Module of its own, averages each weight over its holders, steps, and compares with
@@ -29,6 +29,7 @@ except ImportError as missing:
     sys.exit(77)
 
 CLIENTS, BATCH, CLIENT_LR, SEED = 5, 10, 0.035, 4
+UNITS = {"conv2": 64, "dense1": 2048}
 
 
 def write_idx(path, array, code):
@@ -61,8 +62,9 @@ def read_safetensors(path):
 
 
 class EmnistCnn(nn.Module):
-    def __init__(self, filters, units):
+    def __init__(self, filters, units, scale):
         super().__init__()
+        self.scale = scale
         self.conv1 = nn.Conv2d(1, 32, 5, padding=2)
         self.conv2 = nn.Conv2d(32, filters, 5, padding=2)
         self.dense1 = nn.Linear(filters * 49, units)
@@ -70,8 +72,8 @@ class EmnistCnn(nn.Module):
 
     def forward(self, x):
         x = nn.functional.max_pool2d(torch.relu(self.conv1(x)), 2)
-        x = nn.functional.max_pool2d(torch.relu(self.conv2(x)), 2)
-        return self.dense2(torch.relu(self.dense1(x.flatten(1))))
+        x = nn.functional.max_pool2d(torch.relu(self.scale["conv2"] * self.conv2(x)), 2)
+        return self.dense2(torch.relu(self.scale["dense1"] * self.dense1(x.flatten(1))))
 
 
 def index_of(kept):
@@ -91,12 +93,14 @@ def index_of(kept):
     }
 
 
-def torch_round(start, plan, images, labels, writers, optimizer):
+def torch_round(start, plan, images, labels, writers, optimizer, rescale):
     update = {name: np.zeros(w.shape, np.float64) for name, w in start.items()}
     held = {name: np.zeros(w.shape, np.float64) for name, w in start.items()}
     for job in plan:
         index = index_of(job["kept"])
-        model = EmnistCnn(len(job["kept"]["conv2"]), len(job["kept"]["dense1"]))
+        kept = {name: len(units) for name, units in job["kept"].items()}
+        scale = {name: UNITS[name] / kept[name] if rescale else 1 for name in kept}
+        model = EmnistCnn(kept["conv2"], kept["dense1"], scale)
         model.load_state_dict({name: torch.from_numpy(start[name][index[name]]) for name in start})
         mine = writers == job["client"]
         x, y = torch.from_numpy(images[mine][:, None]), torch.from_numpy(labels[mine])
@@ -128,6 +132,7 @@ def main():
     parser.add_argument("--device", default="cpu", choices=["cpu", "reference", "cuda", "cuda-tf32"])
     parser.add_argument("--family", default="gold")
     parser.add_argument("--optimizer", default="fedavg", choices=["fedavg", "fedadam"])
+    parser.add_argument("--rescale", action="store_true")
     arguments = parser.parse_args()
     torch.manual_seed(0)
 
@@ -136,6 +141,7 @@ def main():
         images, labels, writers = make_data(folder)
         settings = [f"data.source=idx", f"data.path={folder}", "data.test_fraction=0", f"round.clients={CLIENTS}",
                     f"round.batch={BATCH}", "round.shuffle=false", f"code.family={arguments.family}",
+                    f"code.rescale={str(arguments.rescale).lower()}",
                     f"server.optimizer={arguments.optimizer}", "run.rounds=1", f"run.seed={SEED}"]
         flags = [word for setting in settings for word in ("--set", setting)]
 
@@ -149,7 +155,7 @@ def main():
         got = train("round", "--init", folder / "start/model.safetensors")
         lines = subprocess.run([arguments.binary, "plan", *flags], check=True, capture_output=True, text=True).stdout
         plan = [json.loads(line) for line in lines.splitlines()]
-        want = torch_round(start, plan, images, labels, writers, arguments.optimizer)
+        want = torch_round(start, plan, images, labels, writers, arguments.optimizer, arguments.rescale)
 
     def largest(array):
         return np.abs(array).max()
@@ -164,7 +170,8 @@ def main():
         error = size(got[name] - want[name]) / size(change)
         worst = max(worst, error)
         print(f"{name:14} moved by up to {largest(change):.3e}, differs by {error:.1e} of the {of_what}")
-    print(f"PyTorch {torch.__version__} and {arguments.device}, {arguments.family}, {arguments.optimizer}: "
+    print(f"PyTorch {torch.__version__} and {arguments.device}, {arguments.family}, {arguments.optimizer}"
+          f"{', rescaled' if arguments.rescale else ''}: "
           f"{'agree' if worst < limit else 'DISAGREE'} ({worst:.1e} of the {of_what}, limit {limit:.0e})")
     return 0 if worst < limit else 1
 

@@ -38,6 +38,7 @@ struct LayerSpec {
   bool last_step = false;  // lstm: only the last step's output leaves
   bool droppable = false;  // whether clients may hold only some of the units
   Initial initial = Initial::kGlorot;  // conv2d, dense
+  float output_scale = 1;  // what leaves is multiplied by it; other than 1 only in rescaled sub-models
   bool operator==(const LayerSpec&) const = default;
 };
 

@@ -25,8 +25,13 @@ class RoundMasks {
   // the first of its word's units in the family's order, so the sub-models of one word's tiers are nested.
   std::vector<std::vector<uint32_t>> kept(uint32_t row, uint32_t client) const;
 
+  // The sub-model of these units.
+  SubModel submodel(uint32_t row, uint32_t client) const { return {model_, kept(row, client), rescale_}; }
+
  private:
+  ModelSpec model_;
   std::vector<double> tiers_;
+  bool rescale_;
   uint64_t seed_;
   std::vector<CodeBook> books_;
   std::vector<std::vector<uint32_t>> orders_;  // of the units of each layer; none without tiers

@@ -26,8 +26,9 @@ struct TensorPlan {
 class SubModel {
  public:
   // `kept[i]` holds the kept units of the i-th droppable layer, ascending. Throws Error if a set is empty or
-  // out of range.
-  SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept);
+  // out of range. With `rescale`, what leaves a layer of which only some units are kept is divided by the
+  // kept part, as in inverted dropout: LayerSpec::output_scale of spec().
+  SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale = false);
 
   const ModelSpec& spec() const { return spec_; }    // the smaller model
   size_t size() const { return size_; }              // its parameters
@@ -59,6 +60,11 @@ class SubModel {
   size_t size_ = 0, whole_size_ = 0;
   std::vector<TensorPlan> tensors_;
 };
+
+// What the outputs of a layer are multiplied by when it keeps only some of its units and is rescaled.
+inline float output_scale(size_t units, size_t kept) {
+  return static_cast<float>(static_cast<double>(units) / static_cast<double>(kept));
+}
 
 // The sub-model that keeps every unit.
 SubModel whole_model(const ModelSpec& model);

@@ -47,4 +47,18 @@ inline ModelSpec random_model(uint64_t seed) {
   }
 }
 
+// Some units of every droppable layer, at least one.
+inline std::vector<std::vector<uint32_t>> random_kept(const ModelSpec& model, uint64_t seed) {
+  Random random({.seed = seed, .client = 78});
+  std::vector<std::vector<uint32_t>> kept;
+  for (const size_t layer : droppable_layers(model)) {
+    const auto units = static_cast<uint32_t>(model.layers[layer].units), always = random.below(units);
+    std::vector<uint32_t>& own = kept.emplace_back();
+    for (uint32_t unit = 0; unit < units; ++unit) {
+      if (unit == always || random.below(2) == 1) own.push_back(unit);
+    }
+  }
+  return kept;
+}
+
 }  // namespace subfleet

@@ -63,7 +63,8 @@ const IndexSet& choose(Follows follows, const IndexSet& units, const IndexSet& i
 
 }  // namespace
 
-SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept) : spec_(whole) {
+SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale)
+    : spec_(whole) {
   if (kept.size() != droppable_layers(whole).size()) {
     throw bad_request(whole.name, fmt::format("{} index sets for {} droppable layers", kept.size(),
                                               droppable_layers(whole).size()));
@@ -79,6 +80,7 @@ SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>
       units = kept[next_kept++];
       check_kept(layer, units);
       spec_.layers[i].units = units.size();
+      if (rescale) spec_.layers[i].output_scale = output_scale(layer.units, units.size());
     }
     for (const ParameterSpec& p : type.parameters(layer, shapes[i])) {
       const IndexSet columns = choose(p.columns_follow, units, features, all_of(p.columns));

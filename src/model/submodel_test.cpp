@@ -196,6 +196,26 @@ TEST(SubModel, OfAnyModelIsLaidOutAsItsOwnSpecSays) {
   }
 }
 
+TEST(SubModel, ARescaledLayersOutputsAreDividedByItsKeptPart) {
+  const ModelSpec model = find_model("emnist-cnn");
+  std::vector<uint32_t> dense(2048);
+  std::iota(dense.begin(), dense.end(), 0u);
+  const Kept kept{{1, 7, 60}, dense};
+  const SubModel plain(model, kept), rescaled(model, kept, true);
+  ModelSpec expected = plain.spec();
+  for (LayerSpec& layer : expected.layers) {
+    EXPECT_EQ(layer.output_scale, 1) << layer.name;
+    if (layer.name == "conv2") layer.output_scale = 64.0f / 3;
+  }
+  EXPECT_EQ(rescaled.spec(), expected) << "dense1 is whole, the others are not dropped";
+}
+
+TEST(SubModel, AWholeModelHasNoScale) {
+  ModelSpec model = find_model("emnist-mlp");
+  for (LayerSpec& layer : model.layers) layer.output_scale = layer.droppable ? 2 : 1;
+  EXPECT_THROW(check_model(model), Error);
+}
+
 TEST(SubModel, ImpossibleSetsAreErrors) {
   const ModelSpec model = find_model("emnist-mlp");
   EXPECT_THROW(SubModel(model, Kept{}), Error);

@@ -107,6 +107,23 @@ TEST(LocalTrainer, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+TEST(LocalTrainer, RescalingChangesWhatSubModelsLearnAndNotHowTheWholeModelDoes) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound plain(model), rescaled(model, true);
+    for (const std::string& name : trainer_names()) {
+      ThreadPool pool(2);
+      const auto trainer = make_trainer(name, pool, plain.examples);
+      const Evaluation before = evaluate(*trainer, model, plain.weights, 350);
+      const Trained trained = plain.train(*trainer, kTwoEpochs);
+      EXPECT_NE(rescaled.train(*trainer, kTwoEpochs).sum, trained.sum) << name;
+      EXPECT_EQ(plain.train(*trainer, kTwoEpochs).sum, trained.sum) << name << ": networks are kept apart";
+      const Evaluation after = evaluate(*trainer, model, plain.weights, 350);
+      EXPECT_EQ(after.loss, before.loss) << name;
+      EXPECT_EQ(after.correct, before.correct) << name;
+    }
+  }
+}
+
 TEST(LocalTrainer, CohortsTrainedTogetherGetTheBitsOfEachAlone) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);

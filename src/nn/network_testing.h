@@ -10,6 +10,7 @@
 #include "nn/network.h"
 #include "subfleet/examples.h"
 #include "subfleet/random.h"
+#include "subfleet/submodel.h"
 
 namespace subfleet {
 
@@ -104,6 +105,27 @@ inline std::vector<ModelSpec> small_models() {
         {.type = "dense", .name = "d1", .units = 3}}},
       {"ends in an LSTM", {4, 2, 1}, {{.type = "lstm", .name = "l1", .units = 3, .last_step = true}}},
   };
+}
+
+// Of every small model, about two thirds of the units of all layers but the last, rescaled: factors that are
+// no powers of two, and together every type of layer that can drop units.
+inline std::vector<ModelSpec> small_rescaled_models() {
+  std::vector<ModelSpec> rescaled;
+  for (ModelSpec model : small_models()) {
+    std::vector<std::vector<uint32_t>> kept;
+    const auto with_units = static_cast<size_t>(
+        std::ranges::count_if(model.layers, [](const LayerSpec& layer) { return layer.units > 0; }));
+    for (LayerSpec& layer : model.layers) {
+      if (layer.units == 0 || kept.size() + 1 == with_units) continue;
+      layer.droppable = true;
+      std::vector<uint32_t>& own = kept.emplace_back();
+      for (uint32_t unit = 0; unit < layer.units; ++unit) {
+        if (unit % 3 != 1) own.push_back(unit);
+      }
+    }
+    if (!kept.empty()) rescaled.push_back(SubModel(model, kept, true).spec());
+  }
+  return rescaled;
 }
 
 inline Examples random_examples(const ModelSpec& model, size_t count, uint32_t stream) {

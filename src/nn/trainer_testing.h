@@ -109,15 +109,15 @@ struct SmallRound {
   std::deque<SubModel> submodels;
   std::vector<Job> jobs;
 
-  explicit SmallRound(ModelSpec of = small_cnn()) : model(std::move(of)) {
+  explicit SmallRound(ModelSpec of = small_cnn(), bool rescale = false) : model(std::move(of)) {
     constexpr std::array<size_t, 5> kCounts{25, 10, 7, 0, 13};
     const std::vector<std::vector<std::vector<uint32_t>>> kept{{{0, 2, 4}, {0, 1, 2, 3, 4}},
                                                                {{1, 2, 5}, {1, 3, 5, 7, 9}},
                                                                {{3, 4, 5}, {5, 6, 7, 8, 9}},
-                                                               {{0, 1, 2, 3, 4, 5}, {2, 4}},
+                                                               {{0, 1, 2, 3, 4, 5}, {2, 4, 9}},
                                                                {{0}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}};
     for (uint32_t client = 0; client < kept.size(); ++client) {
-      submodels.emplace_back(model, kept[client]);
+      submodels.emplace_back(model, kept[client], rescale);
       jobs.push_back({.client = client, .row = client, .submodel = &submodels.back()});
       examples.clients.push_back(random_examples(model, kCounts[client], client));
     }

@@ -182,6 +182,7 @@ const std::vector<Key>& keys() {
       key("data.window_step", FIELD(data.window_step), "text: characters from one window to the next", true, kCount),
       key("code.family", FIELD(code.family), "how the masks are made; see 'subfleet codes --list'"),
       key("code.keep", FIELD(code.keep), "kept fraction of the units of a droppable layer", true, kFraction),
+      key("code.rescale", FIELD(code.rescale), "while a sub-model trains, a layer's outputs are divided by the kept part of its units"),
       key("code.tiers", FIELD(code.tiers), "strong and weak clients, equally many of each: the share of its code word that each keeps", true, kFraction),
       key("wire.down", FIELD(wire.down), "how weights travel to a client"),
       key("wire.up", FIELD(wire.up), "how a client's update travels back"),

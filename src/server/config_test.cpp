@@ -42,6 +42,10 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   EXPECT_EQ(to_toml(parse_config(text, "test")), text);
   EXPECT_EQ(parse_config(text, "test").run.seed, 1234567890123456789u);
   EXPECT_EQ(parse_config(text, "test").round.client_lr, 0.1f);
+  for (const char* value : {"true", "false"}) {
+    set(config, "code.rescale", value);
+    EXPECT_EQ(parse_config(to_toml(config), "test").code.rescale, config.code.rescale) << value;
+  }
 }
 
 TEST(Config, ATargetIsAnAccuracyOrAMultipleOfChance) {
@@ -182,6 +186,11 @@ TEST(Config, OnlyLengthMeasurementAndPlaceMayChangeInARunThatHasBegun) {
   set(a, "code.tiers", "[1.0, 0.5]");
   EXPECT_NE(fixed_settings(a), fixed_settings(b));
   set(b, "code.tiers", "[1.0, 0.5]");
+  set(a, "code.rescale", "true");
+  set(b, "code.rescale", "false");
+  EXPECT_NE(fixed_settings(a), fixed_settings(b));
+  set(b, "code.rescale", "true");
+  EXPECT_EQ(fixed_settings(a), fixed_settings(b));
   set(b, "server.lr", "0.5");
   EXPECT_NE(fixed_settings(a), fixed_settings(b));
 }

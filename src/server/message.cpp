@@ -119,6 +119,7 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   field(m.code.keep);
   walk(field, m.code.layers);
   field(m.code.tiers);
+  field(m.code.rescale);
   field(m.seed);
   field(m.draw);
   field(m.rows);
@@ -221,7 +222,7 @@ Cohort cohort_of(const JobMessage& message) {
 SubModel named_submodel(const JobMessage& m) {
   if (m.row >= m.rows) throw bad_request("message", "names a row that its book does not have");
   const ModelSpec model = named_model(m.model);
-  return {model, RoundMasks(model, m.code, m.seed, m.draw, m.rows).kept(m.row, m.client)};
+  return RoundMasks(model, m.code, m.seed, m.draw, m.rows).submodel(m.row, m.client);
 }
 
 }  // namespace subfleet

@@ -12,7 +12,7 @@ namespace {
 
 JobMessage job() {
   return {.model = "emnist-mlp",
-          .code = {.family = "gold", .keep = 0.5},
+          .code = {.family = "gold", .keep = 0.5, .rescale = true},
           .seed = 0x123456789abcdef0,
           .draw = 7,
           .rows = 5,
@@ -31,6 +31,7 @@ TEST(Message, AJobComesBackAsItWas) {
   EXPECT_EQ(got.code.keep, sent.code.keep);
   EXPECT_TRUE(got.code.layers.empty());
   EXPECT_TRUE(got.code.tiers.empty());
+  EXPECT_TRUE(got.code.rescale);
   EXPECT_EQ(got.seed, sent.seed);
   EXPECT_EQ(got.draw, sent.draw);
   EXPECT_EQ(got.rows, sent.rows);
@@ -104,6 +105,11 @@ TEST(Message, ADeviceRebuildsTheServersSubModelFromTheMessage) {
     EXPECT_EQ(device.tensors()[t].rows, server[3].tensors()[t].rows);
   }
   EXPECT_NE(device.tensors()[2].rows, server[0].tensors()[2].rows) << "each client has its own";
+  EXPECT_EQ(device.spec(), server[3].spec());
+  EXPECT_EQ(device.spec().layers[3].output_scale, 2);
+  JobMessage plain = message;
+  plain.code.rescale = false;
+  EXPECT_NE(named_submodel(decode_job(encode(plain))).spec(), device.spec());
 }
 
 TEST(Message, ADeviceOfAnyTierRebuildsItsSubModelOfLayersWithTheirOwnCodes) {
@@ -125,6 +131,7 @@ TEST(Message, ADeviceOfAnyTierRebuildsItsSubModelOfLayersWithTheirOwnCodes) {
     EXPECT_EQ(envelope_size(message) + message.weights.size(), encode(message).size());
     const SubModel device = named_submodel(got);
     ASSERT_EQ(device.size(), server[message.row].size());
+    EXPECT_EQ(device.spec(), server[message.row].spec());
     for (size_t t = 0; t < device.tensors().size(); ++t) {
       EXPECT_EQ(device.tensors()[t].rows, server[message.row].tensors()[t].rows);
     }

@@ -28,7 +28,7 @@ std::vector<uint32_t> first_of(const CodeBook& book, uint32_t row, const std::ve
 
 RoundMasks::RoundMasks(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
                        uint32_t rows)
-    : tiers_(code.tiers), seed_(seed) {
+    : model_(model), tiers_(code.tiers), rescale_(code.rescale), seed_(seed) {
   check_code(model, code);
   for (const size_t index : droppable_layers(model)) {
     const LayerSpec& layer = model.layers[index];
@@ -71,8 +71,7 @@ std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& 
   const RoundMasks masks(model, code, seed, round, static_cast<uint32_t>(clients.size()));
   std::vector<SubModel> submodels;
   submodels.reserve(clients.size());
-  for (uint32_t row = 0; row < clients.size(); ++row)
-    submodels.emplace_back(model, masks.kept(row, clients[row]));
+  for (uint32_t row = 0; row < clients.size(); ++row) submodels.push_back(masks.submodel(row, clients[row]));
   return submodels;
 }
 

@@ -140,6 +140,25 @@ TEST(RoundMasks, SubModelsAreThoseOfTheMasks) {
   EXPECT_EQ(sizes.size(), 2u);
 }
 
+TEST(RoundMasks, ARescaledSubModelsFactorsAreThoseOfItsClientsOwnUnits) {
+  const CodeOptions code{
+      .family = "random", .layers = {{"conv2", {.keep = 0.75}}}, .tiers = {1.0, 0.3}, .rescale = true};
+  const std::vector<uint32_t> clients{12, 3, 40, 7, 8};
+  const auto submodels = draw_submodels(emnist_cnn(), code, kSeed, 2, clients);
+  std::set<float> factors;
+  for (size_t row = 0; row < clients.size(); ++row) {
+    const bool strong = client_tier(2, kSeed, clients[row]) == 0;
+    for (const LayerSpec& layer : submodels[row].spec().layers) {
+      float expected = 1;
+      if (layer.name == "conv2") expected = strong ? 64.0f / 48 : 64.0f / 14;
+      if (layer.name == "dense1") expected = strong ? 2 : 2048.0f / 307;
+      EXPECT_EQ(layer.output_scale, expected) << layer.name;
+      factors.insert(layer.output_scale);
+    }
+  }
+  EXPECT_EQ(factors.size(), 5u) << "both tiers";
+}
+
 std::string complaint(const ModelSpec& model, const CodeOptions& code) {
   try {
     RoundMasks(model, code, kSeed, 1, kRows);

@@ -30,8 +30,11 @@ std::vector<std::string> seeds() {
                    .up = "f32",
                    .weights = std::vector<std::byte>(8)};
   JobMessage tiers = plain;
-  tiers.code = {
-      .family = "random", .keep = 0.25, .layers = {{"dense1", {"walsh", 0.5}}}, .tiers = {1.0, 0.5}};
+  tiers.code = {.family = "random",
+                .keep = 0.25,
+                .layers = {{"dense1", {"walsh", 0.5}}},
+                .tiers = {1.0, 0.5},
+                .rescale = true};
   tiers.seed = 7;
   tiers.client = 4;
   JobMessage own = plain;

@@ -252,7 +252,7 @@ void Worker::train() {
       share.submodels.reserve(notice.jobs.size());
       for (const DealtJob& job : notice.jobs) {
         if (job.rank != static_cast<uint32_t>(ranks_.rank())) continue;
-        share.submodels.emplace_back(state.model(), masks.kept(job.row, job.client));
+        share.submodels.push_back(masks.submodel(job.row, job.client));
         share.jobs.push_back({.client = job.client, .row = job.row, .submodel = &share.submodels.back()});
       }
       share.cohort = cohort_of(names);

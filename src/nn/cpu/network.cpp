@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/wide_vectors.h"
 #include "nn/cpu/layer.h"
 #include "subfleet/error.h"
 
@@ -51,6 +52,17 @@ std::vector<LayerSite> pooled_first(std::vector<LayerSite> sites) {
   return sites;
 }
 
+// Multiplies all values of a tensor, whatever its layout.
+void scale(const dnnl::memory& tensor, float factor) {
+  if (factor == 1) return;
+  const size_t count = tensor.get_desc().get_size() / sizeof(float);
+  float* values = data(tensor);
+  on_wide_vectors([&] {
+#pragma omp simd
+    for (size_t i = 0; i < count; ++i) values[i] *= factor;
+  });
+}
+
 // The layers of a model for one batch size.
 class Plan {
  public:
@@ -59,8 +71,10 @@ class Plan {
     input_ = {.values = tensors_.reserve(plain_layout(batch, sites.front().input)), .gradient = {}};
     Flow flow = input_;
     const auto append = [&](const LayerSite& site) {
-      layers_.push_back(
-          {make_layer(tensors_, {site, batch, training, flow}), site.weights_offset, site.weights_count});
+      layers_.push_back({.layer = make_layer(tensors_, {site, batch, training, flow}),
+                         .weights_offset = site.weights_offset,
+                         .weights_count = site.weights_count,
+                         .output_scale = site.spec.output_scale});
       flow = layers_.back().layer->output();
     };
     for (const LayerSite& site : sites) append(site);
@@ -81,6 +95,7 @@ class Plan {
     std::ranges::copy(inputs, data(input_.values));
     for (const PlannedLayer& planned : layers_) {
       planned.layer->forward(stream, weights.subspan(planned.weights_offset, planned.weights_count));
+      scale(planned.layer->output().values, planned.output_scale);
     }
     return {data(output_.values), batch_ * classes_};
   }
@@ -93,6 +108,7 @@ class Plan {
 
   void backward(const dnnl::stream& stream, std::span<float> weights, float client_lr) {
     for (auto planned = layers_.rbegin(); planned != layers_.rend(); ++planned) {
+      scale(planned->layer->output().gradient, planned->output_scale);
       planned->layer->backward(stream, weights.subspan(planned->weights_offset, planned->weights_count),
                                client_lr);
     }
@@ -102,6 +118,7 @@ class Plan {
   struct PlannedLayer {
     std::unique_ptr<Layer> layer;
     size_t weights_offset = 0, weights_count = 0;
+    float output_scale = 1;
   };
   BufferPlan tensors_;
   Flow input_, output_;

@@ -11,8 +11,8 @@
 namespace subfleet {
 namespace {
 
-TEST(CpuNetwork, GradientsAgreeWithReference) {
-  for (const ModelSpec& model : small_models()) {
+void expect_gradients_of_reference(const std::vector<ModelSpec>& models) {
+  for (const ModelSpec& model : models) {
     const auto network = cpu::make_network(model);  // one for all sizes: their plans share memory
     const std::vector<float> weights = random_weights(model);
     for (const size_t batch : {10, 1, 3, 10}) {
@@ -23,8 +23,14 @@ TEST(CpuNetwork, GradientsAgreeWithReference) {
   }
 }
 
-TEST(CpuNetwork, ScoresAndLogitsAgreeWithReference) {
-  for (const ModelSpec& model : small_models()) {
+TEST(CpuNetwork, GradientsAgreeWithReference) { expect_gradients_of_reference(small_models()); }
+
+TEST(CpuNetwork, GradientsOfRescaledSubModelsAgreeWithReference) {
+  expect_gradients_of_reference(small_rescaled_models());
+}
+
+void expect_scores_and_logits_of_reference(const std::vector<ModelSpec>& models) {
+  for (const ModelSpec& model : models) {
     const std::vector<float> weights = random_weights(model);
     const Examples examples = random_examples(model, 6, 3);
     const auto actual = cpu::make_network(model), expected = reference::make_network(model);
@@ -43,9 +49,19 @@ TEST(CpuNetwork, ScoresAndLogitsAgreeWithReference) {
   }
 }
 
+TEST(CpuNetwork, ScoresAndLogitsAgreeWithReference) { expect_scores_and_logits_of_reference(small_models()); }
+
+TEST(CpuNetwork, ScoresAndLogitsOfRescaledSubModelsAgreeWithReference) {
+  expect_scores_and_logits_of_reference(small_rescaled_models());
+}
+
 TEST(CpuNetwork, HalfOfTheEmnistNetworkAgreesWithReference) {
   ModelSpec model = find_model("emnist-cnn");
-  for (LayerSpec& layer : model.layers) layer.units = layer.droppable ? layer.units / 2 : layer.units;
+  for (LayerSpec& layer : model.layers) {
+    if (!layer.droppable) continue;
+    layer.units /= 2;
+    layer.output_scale = 2;
+  }
   ASSERT_EQ(parameter_count(model), 1'696'670u);
   const std::vector<float> weights = random_weights(model);
   const Examples examples = random_examples(model, 2, 4);

@@ -3,9 +3,9 @@
 namespace subfleet {
 namespace {
 
-TEST(CpuTrainer, AgreesWithReferenceOverAWholeRound) {
+void expect_rounds_of_reference(bool rescale) {
   for (const ModelSpec& model : small_droppable_models()) {
-    const SmallRound round(model);
+    const SmallRound round(model, rescale);
     ThreadPool pool(2);
     const LocalTraining how{.epochs = 2, .batch = 10, .client_lr = 0.2f};
     const auto [results, actual] = round.train(*make_trainer("cpu", pool, round.examples), how);
@@ -26,6 +26,10 @@ TEST(CpuTrainer, AgreesWithReferenceOverAWholeRound) {
     }
   }
 }
+
+TEST(CpuTrainer, AgreesWithReferenceOverAWholeRound) { expect_rounds_of_reference(false); }
+
+TEST(CpuTrainer, AgreesWithReferenceOverAWholeRescaledRound) { expect_rounds_of_reference(true); }
 
 }  // namespace
 }  // namespace subfleet

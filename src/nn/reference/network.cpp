@@ -21,6 +21,7 @@ class ReferenceNetwork final : public Network {
       std::vector<double> input_gradient(i == 0 ? 0 : values_[i].size());
       std::vector<double> weight_gradient(sites_[i].weights_count);
       const std::span<float> own = own_weights(weights, i);
+      scale_output(i, output_gradient);
       layers_[i]->backward(own, {values_[i], output_gradient, input_gradient, weight_gradient});
       for (size_t w = 0; w < own.size(); ++w)
         own[w] = static_cast<float>(own[w] - client_lr * weight_gradient[w]);
@@ -41,12 +42,18 @@ class ReferenceNetwork final : public Network {
     return weights.subspan(sites_[layer].weights_offset, sites_[layer].weights_count);
   }
 
+  // Of the values that leave the layer, and of their gradient on the way back.
+  void scale_output(size_t layer, std::vector<double>& values) const {
+    for (double& value : values) value *= sites_[layer].spec.output_scale;
+  }
+
   void forward(std::span<const float> weights, std::span<const float> inputs) {
     values_[0].assign(inputs.begin(), inputs.end());
     const size_t batch = sites_.empty() ? 0 : inputs.size() / sites_[0].input.size();
     for (size_t i = 0; i < layers_.size(); ++i) {
       values_[i + 1].resize(batch * sites_[i].output.size());
       layers_[i]->forward(own_weights(weights, i), values_[i], values_[i + 1]);
+      scale_output(i, values_[i + 1]);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "nn/reference/network.h"
 
 #include <algorithm>
+#include <set>
 
 #include "nn/network_testing.h"
 
@@ -9,8 +10,8 @@ namespace {
 
 constexpr size_t kCheckedPerTensor = 60;
 
-TEST(ReferenceNetwork, GradientsAreThoseOfCentralDifferences) {
-  for (const ModelSpec& model : small_models()) {
+void expect_gradients_of_central_differences(const std::vector<ModelSpec>& models) {
+  for (const ModelSpec& model : models) {
     const auto network = reference::make_network(model);
     const std::vector<float> weights = random_weights(model);
     const Examples batch = random_examples(model, 3, 0);
@@ -27,6 +28,49 @@ TEST(ReferenceNetwork, GradientsAreThoseOfCentralDifferences) {
       }
     }
   }
+}
+
+TEST(ReferenceNetwork, GradientsAreThoseOfCentralDifferences) {
+  expect_gradients_of_central_differences(small_models());
+}
+
+TEST(ReferenceNetwork, GradientsOfRescaledSubModelsAreThoseOfCentralDifferences) {
+  std::set<std::string> scaled;
+  for (const ModelSpec& model : small_rescaled_models()) {
+    for (const LayerSpec& layer : model.layers) {
+      if (layer.output_scale != 1) scaled.insert(layer.type);
+    }
+  }
+  EXPECT_EQ(scaled, (std::set<std::string>{"conv2d", "dense", "embedding", "lstm"}));
+  expect_gradients_of_central_differences(small_rescaled_models());
+}
+
+TEST(ReferenceNetwork, ARescaledStepIsTheOneByHand) {
+  // One of two units is kept, so what it gives counts twice: 2 (3 x + 1) = 8 for x = 1, and both logits are
+  // 0.
+  const ModelSpec whole{"hand",
+                        {1, 1, 1},
+                        {{.type = "dense", .name = "d1", .units = 2, .droppable = true},
+                         {.type = "dense", .name = "d2", .units = 2}}};
+  const SubModel sub(whole, std::vector<std::vector<uint32_t>>{{1}}, true);
+  const auto network = reference::make_network(sub.spec());
+  std::vector<float> weights{3, 1, 1, -1, -8, 8}, logits(2);
+  network->infer(weights, std::vector<float>{1}, logits);
+  EXPECT_EQ(logits, (std::vector<float>{0, 0}));
+  // The logits' gradient is (-1/2, 1/2), the hidden value's -1/2 - 1/2 = -1, and before the factor -2.
+  network->train_step(weights, {std::vector<float>{1}, std::vector<int32_t>{0}}, 1.0f);
+  EXPECT_EQ(weights, (std::vector<float>{5, 3, 5, -5, -7.5f, 7.5f}));
+}
+
+TEST(ReferenceNetwork, WhatLeavesARescaledLstmIsScaledButNotWhatItRemembers) {
+  ModelSpec model{"m", {2, 5, 1}, {{.type = "lstm", .name = "l1", .units = 3}}};
+  const std::vector<float> weights = random_weights(model);
+  const Examples example = random_examples(model, 1, 9);
+  std::vector<float> plain(15), scaled(15);
+  reference::make_network(model)->infer(weights, example.inputs, plain);
+  model.layers[0].output_scale = 4;
+  reference::make_network(model)->infer(weights, example.inputs, scaled);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(scaled[i], 4 * plain[i]) << i;
 }
 
 TEST(ReferenceNetwork, FirstOfEqualMaximaLearns) { expect_first_maximum_learns(reference::make_network); }
