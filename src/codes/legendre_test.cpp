@@ -26,7 +26,7 @@ size_t prime_from(size_t length) {
 
 TEST(Legendre, HalvesOfAPrimeAreAlmostUncorrelated) {
   for (const size_t prime : {7, 31, 101, 521, 2053}) {
-    const double keep = static_cast<double>(prime / 2) / static_cast<double>(prime);
+    const double keep = static_cast<double>(prime - 1) / static_cast<double>(2 * prime);
     const CodeBook book = legendre_family().draw({.length = prime, .rows = prime, .keep = keep});
     EXPECT_LE(*measure(book, Shifts::kNone).correlation, 3U) << prime;
   }

@@ -184,10 +184,10 @@ void draw_coverage(Canvas& canvas, const Box& plot, const DrawnBook& drawn,
   }
   canvas.outline(plot, kLine);
   const size_t mean = pixels_up_to(drawn.quality.mean_coverage);
-  for (size_t x = 0; x < plot.width; x += 12)
-    canvas.fill({plot.left + x, plot.bottom() - std::min(plot.height, mean + 1),
-                 std::min<size_t>(6, plot.width - x), 2},
-                kBeside);
+  for (size_t x = 0; x < plot.width; x += 12) {
+    const size_t dash = std::min<size_t>(6, plot.width - x);
+    canvas.fill({plot.left + x, plot.bottom() - std::min(plot.height, mean + 1), dash, 2}, kBeside);
+  }
   draw_heading(canvas, plot,
                fmt::format("Coverage: the clients that keep each unit; their mean, {:.2f}, is dashed",
                            drawn.quality.mean_coverage));
