@@ -33,8 +33,8 @@ void expect_balanced(const BookRequest& request) {
 }
 
 TEST(Balanced, EveryUnitIsKeptEquallyOftenGiveOrTakeOne) {
-  for (const size_t length : {1, 2, 3, 7, 16, 33, 64, 100, 257, 1000}) {
-    for (const size_t rows : {1, 2, 3, 5, 17, 35, 100}) {
+  for (const size_t length : {1, 3, 7, 16, 64, 100, 257, 1000}) {
+    for (const size_t rows : {1, 3, 17, 35, 100}) {
       for (const double keep : {0.001, 0.1, 0.25, 0.3, 1.0 / 3, 0.5, 0.62, 0.75, 0.99, 1.0})
         expect_balanced({.length = length, .rows = rows, .keep = keep, .seed = 3, .round = 2});
     }
