@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -16,6 +15,7 @@
 #include "checks.h"
 #include "codes/quality.h"
 #include "commands.h"
+#include "report/book_picture.h"
 #include "report/output_file.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
@@ -57,105 +57,160 @@ void write_npy(const std::string& path, const CodeBook& book) {
   write_file(path, content);
 }
 
-// One cell per bit, dark where the unit is kept, with a thin line between rows where there is room for it.
-void draw_png(const std::string& path, const CodeBook& book) {
-  constexpr size_t kMostPixels = size_t{1} << 26;
-  constexpr uint8_t kKept = 0x26;
-  constexpr uint8_t kDropped = 0xe6;
-  constexpr uint8_t kLine = 0xff;
-  const size_t width = std::clamp<size_t>(1600 / book.length(), 1, 16);
-  const size_t height = std::clamp<size_t>(560 / book.rows(), 1, 16);
-  if (book.rows() * height * book.length() * width > kMostPixels) {
-    throw bad_request("--png",
-                      fmt::format("{} rows of {} bits are too many to draw; at most 2^26 pixels are drawn",
-                                  book.rows(), book.length()));
-  }
-  const size_t line = height >= 6 ? 1 : 0;
-  GreyImage image(book.length() * width, book.rows() * height, kLine);
-  for (size_t y = 0; y < image.height; ++y) {
-    if (y % height >= height - line) continue;
-    for (size_t x = 0; x < image.width; ++x)
-      image.at(x, y) = book.bit(y / height, x / width) ? kKept : kDropped;
-  }
-  check_output("--png", path, OutputKind::kPicture);
-  write_png(path, image);
+// `random`'s book for the same request, to compare with.
+struct RandomBook {
+  CodeBook book;
+  BookQuality quality;
+};
+
+// Nothing for `random` itself, and where its words have another weight.
+std::optional<RandomBook> random_beside(const CodesOptions& options, const BookQuality& quality) {
+  if (options.family == "random") return std::nullopt;
+  const CodeFamily& random = code_family("random");
+  if (quality.least_weight != random.weight(options.request.length, options.request.keep))
+    return std::nullopt;
+  CodeBook book = random.draw(options.request);
+  const BookQuality measured = measure(book, Shifts::kNone);
+  return RandomBook{std::move(book), measured};
 }
 
-nlohmann::ordered_json to_json(const CodesOptions& options, const BookQuality& quality) {
-  const auto or_null = [](const auto& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-  };
+nlohmann::ordered_json to_json(const CodesOptions& options, const BookQuality& quality,
+                               const BookQuality* random) {
+  using Value = nlohmann::ordered_json;
+  const auto or_null = [](const auto& value) { return value ? Value(*value) : Value(); };
   const auto normalised = [&](const std::optional<size_t>& value) {
-    return value ? nlohmann::ordered_json(static_cast<double>(*value) / static_cast<double>(quality.length))
-                 : nlohmann::ordered_json();
+    return value ? Value(static_cast<double>(*value) / static_cast<double>(quality.length)) : Value();
   };
-  return {{"family", options.family},
-          {"length", quality.length},
-          {"rows", quality.rows},
-          {"keep", options.request.keep},
-          {"seed", options.request.seed},
-          {"round", options.request.round},
-          {"distinct_words", quality.distinct_words},
-          {"weight_min", quality.least_weight},
-          {"weight_max", quality.largest_weight},
-          {"correlation", or_null(quality.correlation)},
-          {"correlation_normalised", normalised(quality.correlation)},
-          {"correlation_all_shifts", or_null(quality.shifted_correlation)},
-          {"correlation_all_shifts_normalised", normalised(quality.shifted_correlation)},
-          {"distance_min", or_null(quality.least_distance)},
-          {"distance_bound", or_null(quality.distance_bound)},
-          {"distance_mean", or_null(quality.mean_distance)},
-          {"pair_rows", quality.pair_rows},
-          {"shift_rows", quality.shift_rows},
-          {"coverage_min", quality.least_coverage},
-          {"coverage_max", quality.largest_coverage},
-          {"coverage_mean", quality.mean_coverage},
-          {"uncovered_units", quality.uncovered_units}};
-}
-
-void print_line(std::string_view what, std::string_view value, std::string_view note = "") {
-  fmt::print("{}\n", note.empty() ? fmt::format("  {:<26} {:>10}", what, value)
-                                  : fmt::format("  {:<26} {:>10}   {}", what, value, note));
+  Value json{{"family", options.family},
+             {"length", quality.length},
+             {"rows", quality.rows},
+             {"keep", options.request.keep},
+             {"seed", options.request.seed},
+             {"round", options.request.round},
+             {"distinct_words", quality.distinct_words},
+             {"weight_min", quality.least_weight},
+             {"weight_max", quality.largest_weight},
+             {"correlation", or_null(quality.correlation)},
+             {"correlation_normalised", normalised(quality.correlation)},
+             {"correlation_all_shifts", or_null(quality.shifted_correlation)},
+             {"correlation_all_shifts_normalised", normalised(quality.shifted_correlation)},
+             {"overlap_max", or_null(quality.largest_overlap)},
+             {"overlap_mean", or_null(quality.mean_overlap)},
+             {"distance_min", or_null(quality.least_distance)},
+             {"distance_bound", or_null(quality.distance_bound)},
+             {"distance_mean", or_null(quality.mean_distance)},
+             {"pair_rows", quality.pair_rows},
+             {"shift_rows", quality.shift_rows},
+             {"coverage_min", quality.least_coverage},
+             {"coverage_max", quality.largest_coverage},
+             {"coverage_mean", quality.mean_coverage},
+             {"uncovered_units", quality.uncovered_units},
+             {"random", Value()}};
+  if (random != nullptr) {
+    json["random"] = {
+        {"distinct_words", random->distinct_words},        {"correlation", or_null(random->correlation)},
+        {"overlap_max", or_null(random->largest_overlap)}, {"overlap_mean", or_null(random->mean_overlap)},
+        {"distance_min", or_null(random->least_distance)}, {"distance_mean", or_null(random->mean_distance)},
+        {"coverage_min", random->least_coverage},          {"coverage_max", random->largest_coverage},
+        {"uncovered_units", random->uncovered_units}};
+  }
+  return json;
 }
 
 std::string range(size_t least, size_t largest) {
   return least == largest ? fmt::format("{}", least) : fmt::format("{} - {}", least, largest);
 }
 
-void print_pairs(const BookQuality& quality) {
+// Lines of a name, a figure, that of `random` where there is one to compare with, and a note.
+class QualityTable {
+ public:
+  QualityTable(const BookQuality& quality, const BookQuality* random) : quality_(quality), random_(random) {}
+
+  template <typename Figure>  // BookQuality -> text
+  void line(std::string_view what, const Figure& figure, std::string_view note = "") const {
+    std::string text = fmt::format("  {:<26} {:>11}", what, figure(quality_));
+    if (random_ != nullptr) text += fmt::format(" {:>11}", figure(*random_));
+    if (!note.empty()) text += fmt::format("   {}", note);
+    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+
+ private:
+  const BookQuality& quality_;
+  const BookQuality* random_;
+};
+
+void print_pairs(const BookQuality& quality, const QualityTable& table) {
   const auto over = [&](size_t rows) {
     return rows < quality.rows ? fmt::format(", over the first {} rows", rows) : std::string();
   };
-  const auto correlation = [&](std::string_view what, size_t value, size_t rows) {
+  const auto of_length = [&](size_t value, size_t rows) {
     const double normalised = static_cast<double>(value) / static_cast<double>(quality.length);
-    print_line(what, fmt::format("{}", value), fmt::format("{:.4f} of the length{}", normalised, over(rows)));
+    return fmt::format("{:.4f} of the length{}", normalised, over(rows));
   };
-  correlation("correlation, shift 0", *quality.correlation, quality.pair_rows);
+  const auto whole = [](const std::optional<size_t>& value) {
+    return value ? fmt::format("{}", *value) : "";
+  };
+  table.line(
+      "overlap, largest", [&](const BookQuality& of) { return whole(of.largest_overlap); },
+      "units that two rows share");
+  table.line("overlap, mean", [](const BookQuality& of) { return fmt::format("{:.2f}", *of.mean_overlap); });
+  table.line(
+      "correlation, shift 0", [&](const BookQuality& of) { return whole(of.correlation); },
+      of_length(*quality.correlation, quality.pair_rows));
   if (quality.shifted_correlation) {
-    correlation("correlation, all shifts", *quality.shifted_correlation, quality.shift_rows);
+    table.line(
+        "correlation, all shifts", [&](const BookQuality& of) { return whole(of.shifted_correlation); },
+        of_length(*quality.shifted_correlation, quality.shift_rows));
   }
-  const size_t least = *quality.least_distance;
   std::string note;
   if (quality.distance_bound && *quality.distance_bound > 0) {
+    const size_t least = *quality.least_distance;
     note = fmt::format("{:.1f} % of the bound, {}{}",
                        100.0 * static_cast<double>(least) / static_cast<double>(*quality.distance_bound),
                        *quality.distance_bound, over(quality.pair_rows));
   }
-  print_line("distance, least", fmt::format("{}", least), note);
-  print_line("distance, mean", fmt::format("{:.2f}", *quality.mean_distance));
+  table.line(
+      "distance, least", [&](const BookQuality& of) { return whole(of.least_distance); }, note);
+  table.line("distance, mean",
+             [](const BookQuality& of) { return fmt::format("{:.2f}", *of.mean_distance); });
 }
 
-void print_quality(const CodesOptions& options, const BookQuality& quality) {
-  fmt::print("{}: {} {} of {} bits, seed {}, round {}\n\n", options.family, quality.rows,
-             quality.rows == 1 ? "row" : "rows", quality.length, options.request.seed, options.request.round);
+std::string book_name(const CodesOptions& options, const BookQuality& quality) {
+  return fmt::format("{}: {} {} of {} bits, seed {}, round {}", options.family, quality.rows,
+                     quality.rows == 1 ? "row" : "rows", quality.length, options.request.seed,
+                     options.request.round);
+}
+
+void print_quality(const CodesOptions& options, const BookQuality& quality, const BookQuality* random) {
+  fmt::print("{}\n\n", book_name(options, quality));
+  if (random != nullptr) fmt::print("  {:<26} {:>11} {:>11}\n", "", options.family, "random");
+  const QualityTable table(quality, random);
   const double kept = static_cast<double>(quality.largest_weight) / static_cast<double>(quality.length);
-  print_line("weight", range(quality.least_weight, quality.largest_weight),
-             fmt::format("{:.4f} of the length", kept));
-  print_line("different words", fmt::format("{}", quality.distinct_words));
-  if (quality.correlation) print_pairs(quality);
-  print_line("rows that keep a unit", range(quality.least_coverage, quality.largest_coverage),
-             fmt::format("mean {:.2f}", quality.mean_coverage));
-  print_line("units that no row keeps", fmt::format("{}", quality.uncovered_units));
+  table.line(
+      "weight", [](const BookQuality& of) { return range(of.least_weight, of.largest_weight); },
+      fmt::format("{:.4f} of the length", kept));
+  table.line("different words", [](const BookQuality& of) { return fmt::format("{}", of.distinct_words); });
+  table.line(
+      "rows that keep a unit",
+      [](const BookQuality& of) { return range(of.least_coverage, of.largest_coverage); },
+      fmt::format("mean {:.2f}", quality.mean_coverage));
+  table.line("units that no row keeps",
+             [](const BookQuality& of) { return fmt::format("{}", of.uncovered_units); });
+  if (quality.correlation) print_pairs(quality, table);
+}
+
+void draw_png(const CodesOptions& options, const DrawnBook& drawn, const std::optional<RandomBook>& random) {
+  check_output("--png", options.png, OutputKind::kPicture);
+  const std::string title =
+      fmt::format("{}: {} {} x {} units, keep {}, seed {}, round {}", options.family, drawn.book.rows(),
+                  drawn.book.rows() == 1 ? "client" : "clients", drawn.book.length(), options.request.keep,
+                  options.request.seed, options.request.round);
+  if (!random) {
+    write_png(options.png, book_picture(title, drawn, nullptr));
+    return;
+  }
+  const DrawnBook beside{.name = "random", .book = random->book, .quality = random->quality};
+  write_png(options.png, book_picture(title, drawn, &beside));
 }
 
 void run(const CodesOptions& options) {
@@ -173,13 +228,16 @@ void run(const CodesOptions& options) {
   }
   const CodeBook book = family.draw(options.request);
   const BookQuality quality = measure(book);
-  if (!options.png.empty()) draw_png(options.png, book);
+  const std::optional<RandomBook> random = random_beside(options, quality);
+  const BookQuality* beside = random ? &random->quality : nullptr;
+  if (!options.png.empty())
+    draw_png(options, {.name = options.family, .book = book, .quality = quality}, random);
   if (!options.out.empty()) write_npy(options.out, book);
   if (options.json) {
-    fmt::print("{}\n", to_json(options, quality).dump(2));
+    fmt::print("{}\n", to_json(options, quality, beside).dump(2));
     return;
   }
-  print_quality(options, quality);
+  print_quality(options, quality, beside);
   if (!options.out.empty())
     fmt::print("\nwrote {} (uint8, {} x {})\n", options.out, book.rows(), book.length());
   if (!options.png.empty()) fmt::print("{}wrote {}\n", options.out.empty() ? "\n" : "", options.png);
@@ -209,7 +267,7 @@ void add_codes_command(CLI::App& program) {
   command->add_option("--out", options->out, "Writes the book as a NumPy array, uint8 [rows, length]")
       ->check(not_empty())
       ->type_name("F.npy");
-  command->add_option("--png", options->png, "Draws the book: one row per client, kept units dark")
+  command->add_option("--png", options->png, "Draws the words, their coverage and their overlaps")
       ->check(not_empty())
       ->type_name("F.png");
   command->add_flag("--json", options->json, "Prints the quality as one JSON object");

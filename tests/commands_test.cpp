@@ -63,8 +63,9 @@ TEST(Codes, PrintsQualityAndWritesTheBookAndItsPicture) {
   const Outcome outcome =
       run_program({"codes", "gold", "--length", "64", "--rows", "35", "--out", npy, "--png", png});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  for (const char* word : {"weight", "correlation, shift 0", "correlation, all shifts", "distance, least",
-                           "bound", "distance, mean", "rows that keep a unit"}) {
+  for (const char* word :
+       {"weight", "correlation, shift 0", "correlation, all shifts", "distance, least", "bound",
+        "distance, mean", "rows that keep a unit", "overlap, largest", "overlap, mean", "random"}) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
   }
   EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
@@ -77,10 +78,17 @@ TEST(Codes, PrintsQualityAndWritesTheBookAndItsPicture) {
   EXPECT_EQ(ones, 35u * 32u);
 }
 
-TEST(Codes, JsonIsOneObject) {
-  EXPECT_TRUE(
-      json_of(run_program({"codes", "cwc", "--length", "100", "--keep", "0.25", "--rows", "10", "--json"}))
-          .is_object());
+TEST(Codes, JsonIsOneObjectWithRandomsFiguresBesideIt) {
+  const std::vector<std::string> request{"--length", "100", "--keep", "0.25", "--rows", "10", "--json"};
+  const Json balanced = json_of(run_program(with({"codes", "balanced"}, request)));
+  const Json random = json_of(run_program(with({"codes", "random"}, request)));
+  EXPECT_EQ(balanced["coverage_min"], 2);
+  EXPECT_EQ(balanced["coverage_max"], 3);
+  EXPECT_LT(balanced["overlap_max"], random["overlap_max"]);
+  for (const auto& [key, value] : balanced["random"].items()) EXPECT_EQ(value, random[key]) << key;
+  EXPECT_TRUE(balanced["random"].contains("overlap_mean"));
+  EXPECT_TRUE(random["random"].is_null()) << "nothing to compare with";
+  EXPECT_TRUE(json_of(run_program(with({"codes", "none"}, request)))["random"].is_null()) << "another weight";
 }
 
 TEST(Codes, WhatCannotBeMetNamesWhatCan) {

@@ -10,13 +10,16 @@
 
 namespace subfleet {
 
-void write_png(const std::filesystem::path& path, const GreyImage& image) {
+namespace {
+
+template <typename Image>
+void write_pixels(const std::filesystem::path& path, const Image& image, png_uint_32 format) {
   png_image header;
   std::memset(&header, 0, sizeof header);
   header.version = PNG_IMAGE_VERSION;
   header.width = static_cast<png_uint_32>(image.width);
   header.height = static_cast<png_uint_32>(image.height);
-  header.format = PNG_FORMAT_GRAY;
+  header.format = format;
 
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
   std::string encoded(size, '\0');
@@ -25,6 +28,17 @@ void write_png(const std::filesystem::path& path, const GreyImage& image) {
   }
   encoded.resize(size);
   write_file(path, encoded);
+}
+
+}  // namespace
+
+void write_png(const std::filesystem::path& path, const GreyImage& image) {
+  write_pixels(path, image, PNG_FORMAT_GRAY);
+}
+
+void write_png(const std::filesystem::path& path, const ColourImage& image) {
+  static_assert(sizeof(Colour) == 3);
+  write_pixels(path, image, PNG_FORMAT_RGB);
 }
 
 }  // namespace subfleet

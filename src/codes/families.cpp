@@ -17,9 +17,9 @@ std::vector<uint32_t> CodeFamily::order(const BookRequest& request) const {
 }
 
 std::span<const CodeFamily* const> code_families() {
-  static const std::array families{&none_family(),  &same_family(),   &random_family(),
-                                   &gold_family(),  &cwc_family(),    &kasami_family(),
-                                   &walsh_family(), &prefix_family(), &rolling_family()};
+  static const std::array families{&none_family(),    &same_family(),     &random_family(),  &gold_family(),
+                                   &cwc_family(),     &kasami_family(),   &walsh_family(),   &prefix_family(),
+                                   &rolling_family(), &balanced_family(), &legendre_family()};
   return families;
 }
 

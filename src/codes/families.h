@@ -14,5 +14,7 @@ const CodeFamily& kasami_family();
 const CodeFamily& walsh_family();
 const CodeFamily& prefix_family();
 const CodeFamily& rolling_family();
+const CodeFamily& balanced_family();
+const CodeFamily& legendre_family();
 
 }  // namespace subfleet

@@ -158,7 +158,7 @@ TEST(Gold, SaysWhatItCannotMeetAndWhatCan) {
       message(100, 0.5),
       "gold: length 100 is not 2^n or 2^n - 1 for n in 5, 6, 7, 8, 9, 10, 11; nearest: 64, 128 (unpadded: "
       "63, 127); "
-      "cwc and random take any length");
+      "balanced, legendre, cwc and random take any length");
   EXPECT_NE(message(200, 0.5).find("nearest: 128, 256 "), std::string::npos);
   EXPECT_NE(message(1, 0.5).find("nearest: 32 "), std::string::npos);
   EXPECT_NE(message(9999, 0.5).find("nearest: 2048 "), std::string::npos);

@@ -68,9 +68,16 @@ void measure_pairs(const CodeBook& book, BookQuality& quality) {
   size_t least = book.length();
   size_t sum = 0;
   size_t correlation = 0;
-  for (size_t row = 1; row < quality.pair_rows; ++row) {
+  size_t overlap = 0;
+  size_t overlap_sum = 0;
+  std::vector<size_t> weights(quality.pair_rows);
+  for (size_t row = 0; row < quality.pair_rows; ++row) {
+    weights[row] = book.weight(row);
     for (size_t other = 0; other < row; ++other) {
       const size_t distance = book.distance(row, other);
+      const size_t shared = (weights[row] + weights[other] - distance) / 2;
+      overlap = std::max(overlap, shared);
+      overlap_sum += shared;
       least = std::min(least, distance);
       sum += distance;
       correlation = std::max(correlation, magnitude(book.length(), distance));
@@ -80,6 +87,8 @@ void measure_pairs(const CodeBook& book, BookQuality& quality) {
   quality.least_distance = least;
   quality.mean_distance = static_cast<double>(sum) / (rows * (rows - 1) / 2);
   quality.correlation = correlation;
+  quality.largest_overlap = overlap;
+  quality.mean_overlap = static_cast<double>(overlap_sum) / (rows * (rows - 1) / 2);
 }
 
 void measure_coverage(const CodeBook& book, BookQuality& quality) {
@@ -98,7 +107,7 @@ void measure_coverage(const CodeBook& book, BookQuality& quality) {
 
 }  // namespace
 
-BookQuality measure(const CodeBook& book) {
+BookQuality measure(const CodeBook& book, Shifts shifts) {
   BookQuality quality{.rows = book.rows(), .length = book.length(), .distinct_words = count_distinct(book)};
   quality.least_weight = quality.largest_weight = book.weight(0);
   for (size_t row = 1; row < book.rows(); ++row) {
@@ -112,7 +121,7 @@ BookQuality measure(const CodeBook& book) {
   const size_t size = book.row(0).size();
   quality.pair_rows = affordable_rows(book.rows(), size);
   measure_pairs(book, quality);
-  quality.shift_rows = affordable_rows(book.rows(), size * book.length());
+  if (shifts == Shifts::kAll) quality.shift_rows = affordable_rows(book.rows(), size * book.length());
   if (quality.shift_rows >= 2) quality.shifted_correlation = largest_shifted(book, quality.shift_rows);
   if (quality.least_weight == quality.largest_weight) {
     quality.distance_bound = least_distance_bound(book.length(), quality.least_weight, quality.pair_rows);

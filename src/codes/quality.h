@@ -19,11 +19,13 @@ struct BookQuality {
   std::optional<size_t> correlation{};  // at shift 0, which is what masks feel
   std::optional<size_t> least_distance{};
   std::optional<double> mean_distance{};
+  std::optional<size_t> largest_overlap{};  // units that both rows of a pair keep
+  std::optional<double> mean_overlap{};
   // No book of as many words, all of one weight, has a larger least distance; nothing where the weights
   // differ.
   std::optional<size_t> distance_bound{};
   // Over all circular shifts of one row of the pair; over the first `shift_rows` rows.
-  // Nothing where not even two rows can be compared in reasonable time.
+  // Nothing where not even two rows can be compared in reasonable time, or nobody wants to know.
   size_t shift_rows = 0;
   std::optional<size_t> shifted_correlation{};
 
@@ -33,6 +35,8 @@ struct BookQuality {
   size_t uncovered_units = 0;
 };
 
-BookQuality measure(const CodeBook& book);
+enum class Shifts { kAll, kNone };  // whether to measure the correlation over shifts, which takes longest
+
+BookQuality measure(const CodeBook& book, Shifts shifts = Shifts::kAll);
 
 }  // namespace subfleet

@@ -31,6 +31,8 @@ TEST(Quality, OfAHandMadeBook) {
   EXPECT_EQ(quality.largest_weight, 3U);
   EXPECT_EQ(*quality.least_distance, 0U);
   EXPECT_DOUBLE_EQ(*quality.mean_distance, (2 + 2 + 0 + 1 + 1 + 1) / 6.0);
+  EXPECT_EQ(*quality.largest_overlap, 2U);
+  EXPECT_DOUBLE_EQ(*quality.mean_overlap, (1 + 1 + 2 + 2 + 2 + 2) / 6.0);
   EXPECT_EQ(*quality.correlation, 5U);
   EXPECT_FALSE(quality.distance_bound);  // the weights differ
   EXPECT_EQ(quality.least_coverage, 0U);
@@ -44,6 +46,7 @@ TEST(Quality, OfASingleRowHasNoPairs) {
   EXPECT_FALSE(quality.correlation);
   EXPECT_FALSE(quality.shifted_correlation);
   EXPECT_FALSE(quality.least_distance);
+  EXPECT_FALSE(quality.largest_overlap);
   EXPECT_FALSE(quality.distance_bound);
 }
 

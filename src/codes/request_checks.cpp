@@ -34,10 +34,9 @@ size_t kept_units(std::string_view family, size_t length, double keep) {
 
 void require_half(std::string_view family, double keep) {
   if (keep != 0.5) {
-    throw bad_request(
-        family,
-        fmt::format("keep {} is not 0.5, the only fraction its words have; cwc and random take any fraction",
-                    keep));
+    throw bad_request(family, fmt::format("keep {} is not 0.5, the only fraction its words have; balanced, "
+                                          "legendre, cwc and random take any fraction",
+                                          keep));
   }
 }
 

@@ -74,8 +74,8 @@ int SequenceFamily::degree_of(size_t length) const {
   for (const size_t padded : nearest) unpadded.push_back(padded - 1);
   throw bad_request(
       name(),
-      fmt::format("length {} is not 2^n or 2^n - 1 for n in {}; nearest: {} (unpadded: {}); cwc and "
-                  "random take any length",
+      fmt::format("length {} is not 2^n or 2^n - 1 for n in {}; nearest: {} (unpadded: {}); balanced, "
+                  "legendre, cwc and random take any length",
                   length, fmt::join(degrees(), ", "), fmt::join(nearest, ", "), fmt::join(unpadded, ", ")));
 }
 

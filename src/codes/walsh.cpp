@@ -23,10 +23,9 @@ class Walsh final : public CodeFamily {
     require_half(name(), keep);
     if (!std::has_single_bit(length) || length < 2) {
       const size_t below = std::max<size_t>(2, std::bit_floor(length));
-      throw bad_request(
-          name(),
-          fmt::format("length {} is not a power of two; nearest: {}, {}; cwc and random take any length",
-                      length, below, 2 * below));
+      throw bad_request(name(), fmt::format("length {} is not a power of two; nearest: {}, {}; balanced, "
+                                            "legendre, cwc and random take any length",
+                                            length, below, 2 * below));
     }
     return length / 2;
   }
