@@ -71,6 +71,7 @@ class Conv2d final : public Layer {
                           rows,
                           g_.out_pixels(),
                           g_.filters,
+                          scale(),
                           plan_.relu_after};
     if (planes_) {
       PlaneImages p = images(x);
@@ -95,12 +96,14 @@ class Conv2d final : public Layer {
   }
 
  private:
+  float scale() const { return plan_.site.spec.output_scale; }
+
   void input_gradient(const Step& step, const float* x, const float* dy, float* dx) {
     const int rows = step.rows * g_.pixels(), depth = g_.filters * g_.taps();
     const Pixels<true> a{dy, taps_back_.data(), g_, rows};
     const ByTable b{step.weights + plan_.site.weights_offset, step.stride, weights_back_.data(), g_.channels,
                     g_.taps()};
-    const StoreGradient out{dx, plan_.relu_before ? x : nullptr, rows, g_.pixels(), g_.channels};
+    const StoreGradient out{dx, plan_.relu_before ? x : nullptr, rows, g_.pixels(), g_.channels, scale()};
     if (planes_back_) {
       PlaneImages p = gradient_images(dy);
       p.weights = arranged_back_.data();
@@ -120,7 +123,7 @@ class Conv2d final : public Layer {
 
   void weight_gradient(const Step& step, const float* x, const float* dy) {
     const StepWeights out{step.weights + plan_.site.weights_offset, step.stride, g_.depth(), g_.filters,
-                          step.client_lr};
+                          scale() * step.client_lr};
     if (stretch_rows_ > 0) {
       const GradientImages p{.x = x,
                              .dy = dy,

@@ -167,6 +167,7 @@ struct StoreOutput {
   const float* bias;
   size_t bias_stride;
   int rows, pixels, filters;
+  float scale;
   bool relu;
 
   template <typename Tile>
@@ -177,18 +178,19 @@ struct StoreOutput {
       m += first_m, n += first_n;
       if (m >= rows || n >= filters) return;
       const int image = m / pixels;
-      value += add[n];
+      value = scale * (value + add[n]);
       out[static_cast<size_t>(image * filters + n) * pixels + m - image * pixels] =
           relu && !(value > 0) ? 0 : value;
     });
   }
 };
 
-// dx[image][channel][pixel] = value; 0 where x is, if that was a ReLU.
+// dx[image][channel][pixel] = scale * value; 0 where x is, if that was a ReLU.
 struct StoreGradient {
   float* dx;
   const float* x;  // null: all of it counts
   int rows, pixels, channels;
+  float scale;
 
   template <typename Tile>
   __device__ void finish(int job, int, int first_m, int first_n, const Tile& tile) const {
@@ -198,7 +200,7 @@ struct StoreGradient {
       if (m >= rows || n >= channels) return;
       const int image = m / pixels;
       const size_t at = begin + static_cast<size_t>(image * channels + n) * pixels + m - image * pixels;
-      dx[at] = x != nullptr && !(x[at] > 0) ? 0 : value;
+      dx[at] = x != nullptr && !(x[at] > 0) ? 0 : scale * value;
     });
   }
 };

@@ -20,21 +20,18 @@ class Dense final : public Layer {
   void forward(const Step& step, const float* x, float* y) override {
     float* weights = weights_of(step);
     if (step.rows > kMostThinRows) {
-      const StoreRows out{y,
-                          weights + static_cast<size_t>(units_) * inputs_,
-                          nullptr,
-                          step.stride,
-                          units_,
-                          step.rows,
-                          plan_.relu_after};
-      multiply_rows({step, weights, inputs_, units_, step.rows, plan_.tf32}, x, out);
+      const StoreRows out{y,       weights + static_cast<size_t>(units_) * inputs_,
+                          nullptr, step.stride,
+                          units_,  step.rows,
+                          scale(), plan_.relu_after};
+      multiply_rows(site(step), x, out);
     } else {
       // A few units are too few blocks, unless each has fewer of them.
       const bool wide = units_ >= 256;
       const dim3 grid(pieces(units_, wide ? 32 : 16), step.jobs);
       const auto launch = [&](auto kernel) {
         kernel<<<grid, kThreads, 0, step.stream>>>(weights, step.stride, x, y, inputs_, units_, step.rows,
-                                                   plan_.relu_after);
+                                                   scale(), plan_.relu_after);
       };
       with_rows(step.rows, [&](auto rows) {
         with_bool(is_aligned(4), [&](auto vector) {
@@ -54,14 +51,16 @@ class Dense final : public Layer {
   void backward(const Step& step, const float* x, const float*, const float* dy, float* dx) override {
     float* weights = weights_of(step);
     if (step.rows > kMostThinRows) {
-      const MatrixSite site{step, weights, inputs_, units_, step.rows, plan_.tf32};
-      if (dx != nullptr) row_gradient(site, dy, {dx, plan_.relu_before ? x : nullptr, inputs_, step.rows});
-      step_matrix(site, x, static_cast<size_t>(step.rows) * inputs_, dy);
-      step_biases(step, dy, units_, step.rows, weights + static_cast<size_t>(units_) * inputs_, nullptr);
+      if (dx != nullptr) {
+        row_gradient(site(step), dy, {dx, plan_.relu_before ? x : nullptr, inputs_, step.rows, scale()});
+      }
+      step_matrix(site(step), x, static_cast<size_t>(step.rows) * inputs_, dy);
+      step_biases(site(step), dy, weights + static_cast<size_t>(units_) * inputs_, nullptr);
     } else {
       const auto launch = [&](auto kernel, int strip) {
         kernel<<<dim3(pieces(inputs_, strip), step.jobs), kWarps * 32, 0, step.stream>>>(
-            weights, step.stride, x, dy, dx, inputs_, units_, step.rows, plan_.relu_before, step.client_lr);
+            weights, step.stride, x, dy, dx, inputs_, units_, step.rows, plan_.relu_before, scale(),
+            scale() * step.client_lr);
       };
       with_rows(step.rows, [&](auto rows) {
         with_bool(dx != nullptr, [&](auto to_input) {
@@ -82,6 +81,10 @@ class Dense final : public Layer {
   // Whether every row of weights and of x begins at a multiple of so many values, as a job's first does.
   bool is_aligned(size_t values) const {
     return inputs_ % values == 0 && plan_.site.weights_offset % values == 0;
+  }
+  float scale() const { return plan_.site.spec.output_scale; }
+  MatrixSite site(const Step& step) const {
+    return {step, weights_of(step), inputs_, units_, step.rows, scale() * step.client_lr, plan_.tf32};
   }
   float* weights_of(const Step& step) const { return step.weights + plan_.site.weights_offset; }
 

@@ -8,9 +8,11 @@ struct Table {
   float* weights;  // [symbol][unit]
   size_t stride;
   int symbols, units, steps, rows;
+  float scale;
 };
 
-// y[row][unit][t] = weight[x[row][t]][unit]. The symbols were checked when the examples were uploaded.
+// y[row][unit][t] = scale * weight[x[row][t]][unit]. The symbols were checked when the examples were
+// uploaded.
 struct Forward {
   Table t;
   const float* x;
@@ -19,7 +21,7 @@ struct Forward {
     const int step = static_cast<int>(i % t.steps), unit = static_cast<int>(i / t.steps % t.units);
     const size_t row = i / (static_cast<size_t>(t.steps) * t.units);  // of all jobs
     const int symbol = static_cast<int>(x[row * t.steps + step]);
-    y[i] = t.weights[row / t.rows * t.stride + static_cast<size_t>(symbol) * t.units + unit];
+    y[i] = t.scale * t.weights[row / t.rows * t.stride + static_cast<size_t>(symbol) * t.units + unit];
   }
 };
 
@@ -41,7 +43,7 @@ struct Backward {
       }
     }
     float* w = t.weights + job * t.stride + i % size;
-    *w = fmaf(-client_lr, sum, *w);
+    *w = fmaf(-client_lr * t.scale, sum, *w);
   }
 };
 
@@ -61,9 +63,13 @@ class Embedding final : public Layer {
 
  private:
   Table table(const Step& step) const {
-    return {step.weights + plan_.site.weights_offset,   step.stride,
-            static_cast<int>(plan_.site.spec.symbols),  static_cast<int>(plan_.site.output.channels),
-            static_cast<int>(plan_.site.output.height), step.rows};
+    return {step.weights + plan_.site.weights_offset,
+            step.stride,
+            static_cast<int>(plan_.site.spec.symbols),
+            static_cast<int>(plan_.site.output.channels),
+            static_cast<int>(plan_.site.output.height),
+            step.rows,
+            plan_.site.spec.output_scale};
   }
 
   LayerPlan plan_;

@@ -15,6 +15,7 @@ constexpr int kImages = 2;  // of one block
 
 struct Grey {
   int height, width, out_height, out_width, filters, rows, pitch;
+  float scale;
   __host__ __device__ int positions() const { return out_height * out_width; }
 };
 
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(kWarps * 32)
           if (value > best) best = value, place = static_cast<uint8_t>(i);
         }
         const size_t at = (index * g.filters + filter + f) * g.positions() + position;
-        y[at] = best;
+        y[at] = g.scale * best;
         from[at] = place;
       }
     }
@@ -163,7 +164,8 @@ class GreyConv final : public Layer {
           .out_width = static_cast<int>(plan.site.output.width),
           .filters = static_cast<int>(plan.site.output.channels),
           .rows = plan.rows,
-          .pitch = 0};
+          .pitch = 0,
+          .scale = plan.site.spec.output_scale};
     // Two rows of windows on: neighbouring windows then lie in neighbouring banks, across rows too.
     g_.pitch = g_.width + kernel_ - 1;
     while (g_.pitch % 16 != g_.out_width % 16) ++g_.pitch;
@@ -188,8 +190,8 @@ class GreyConv final : public Layer {
     kernel<<<grid, kWarps * 32, shared_bytes(), step.stream>>>(g_, x, y, dy, from_.data(), parts_.data());
     check_launch("gradient of conv2d of grey images");
     step_by_parts(parts_.data(), groups_,
-                  {weights(step), step.stride, kernel_ * kernel_, g_.filters, step.client_lr}, step.jobs,
-                  step.stream);
+                  {weights(step), step.stride, kernel_ * kernel_, g_.filters, g_.scale * step.client_lr},
+                  step.jobs, step.stream);
   }
 
  private:

@@ -87,19 +87,12 @@ std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Pl
     });
     const size_t first_lane = static_cast<size_t>(alike) * kLanes;
     const size_t lanes = std::clamp<size_t>(shape.places.size() / kJobsPerLane, 1, kLanes);
-    // Each lane gets about as many steps; the longest jobs are together, so that few launches have few jobs.
-    uint64_t steps = 0, before = 0;
-    for (const size_t i : shape.places) steps += places[i].steps;
-    size_t next = 0;
     for (size_t lane = 0; lane < lanes; ++lane) {
       Group group = shape;
       group.key.lane = first_lane + lane;
       group.places.clear();
-      for (; next < shape.places.size() && before * lanes < steps * (lane + 1); ++next) {
-        group.places.push_back(shape.places[next]);
-        before += places[shape.places[next]].steps;
-      }
-      if (!group.places.empty()) groups.push_back(std::move(group));
+      for (size_t i = lane; i < shape.places.size(); i += lanes) group.places.push_back(shape.places[i]);
+      groups.push_back(std::move(group));
     }
   }
   return groups;

@@ -32,13 +32,15 @@ struct OutOfSteps {
   size_t job_stride;
   int skip;  // steps before the first that leaves
   int rows, features, steps_out;
+  float scale;
   __device__ void operator()(size_t i) const {
     const int t = static_cast<int>(i % steps_out);
     const size_t rest = i / steps_out;
     const int feature = static_cast<int>(rest % features);
     const int row = static_cast<int>(rest / features % rows);
     const size_t job = rest / features / rows;
-    to[i] = from[job * job_stride + (static_cast<size_t>(skip + t) * rows + row) * features + feature];
+    to[i] =
+        scale * from[job * job_stride + (static_cast<size_t>(skip + t) * rows + row) * features + feature];
   }
 };
 
@@ -102,7 +104,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 template <int kRows>
 __global__ void __launch_bounds__(kWarps * 32)
     lstm_step_back(Cells cells, const float* __restrict__ recurrent, size_t stride,
-                   const float* __restrict__ dy, int steps_out, int t) {
+                   const float* __restrict__ dy, int steps_out, float scale, int t) {
   __shared__ float parts[kWarps][kRows][32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, job = blockIdx.y,
             first_row = blockIdx.z * kRows;
@@ -131,7 +133,8 @@ __global__ void __launch_bounds__(kWarps * 32)
 #pragma unroll
     for (int i = 0; i < kWarps; ++i) dh += parts[i][r][lane];
     const int out = t - (cells.steps - steps_out);
-    if (out >= 0) dh += dy[((static_cast<size_t>(job) * cells.rows + row) * units + unit) * steps_out + out];
+    if (out >= 0)
+      dh += scale * dy[((static_cast<size_t>(job) * cells.rows + row) * units + unit) * steps_out + out];
     const float* gates = cells.gates + cells.z(job, t, row) + unit;
     const float i = gates[0], f = gates[units], g = gates[2 * units], o = gates[3 * units];
     const float tanh_c = tanhf(cells.c[cells.cell(job, t + 1, row) + unit]);
@@ -169,8 +172,9 @@ class Lstm final : public Layer {
   void forward(const Step& step, const float* x, float* y) override {
     const Cells cells = cells_of(step);
     for_each(values(step, in_), step.stream, IntoSteps{x, x_.data(), step.rows, in_, steps_});
-    const StoreRows out{gates_.data(),      bias(step), bias(step) + 4 * units_, step.stride, 4 * units_,
-                        steps_ * step.rows, false};
+    const StoreRows out{
+        gates_.data(), bias(step), bias(step) + 4 * units_, step.stride, 4 * units_, steps_ * step.rows, 1,
+        false};
     multiply_rows(input_site(step), x_.data(), out);
     // c and h are 0 before the first step.
     const size_t cell_pitch = static_cast<size_t>(steps_ + 1) * step.rows * units_ * sizeof(float);
@@ -186,7 +190,7 @@ class Lstm final : public Layer {
     });
     for_each(static_cast<size_t>(step.jobs) * step.rows * units_ * steps_out_, step.stream,
              OutOfSteps{h_.data(), y, static_cast<size_t>(steps_ + 1) * step.rows * units_,
-                        steps_ - steps_out_ + 1, step.rows, units_, steps_out_});
+                        steps_ - steps_out_ + 1, step.rows, units_, steps_out_, scale()});
     check_launch("lstm forward");
   }
 
@@ -195,24 +199,25 @@ class Lstm final : public Layer {
     with_rows(step.rows, [&](auto rows) {
       const dim3 grid(pieces(units_, 32), step.jobs, pieces(step.rows, rows));
       for (int t = steps_; t-- > 0;) {
-        lstm_step_back<rows>
-            <<<grid, kWarps * 32, 0, step.stream>>>(cells, recurrent(step), step.stride, dy, steps_out_, t);
+        lstm_step_back<rows><<<grid, kWarps * 32, 0, step.stream>>>(cells, recurrent(step), step.stride, dy,
+                                                                    steps_out_, scale(), t);
       }
     });
     const int rows = steps_ * step.rows;
     if (dx != nullptr) {
-      row_gradient(input_site(step), dz_.data(), {dx_.data(), nullptr, in_, rows});
+      row_gradient(input_site(step), dz_.data(), {dx_.data(), nullptr, in_, rows, 1});
       for_each(values(step, in_), step.stream,
-               OutOfSteps{dx_.data(), dx, static_cast<size_t>(rows) * in_, 0, step.rows, in_, steps_});
+               OutOfSteps{dx_.data(), dx, static_cast<size_t>(rows) * in_, 0, step.rows, in_, steps_, 1});
     }
     step_matrix(input_site(step), x_.data(), static_cast<size_t>(rows) * in_, dz_.data());
-    step_matrix({step, recurrent(step), units_, 4 * units_, rows, plan_.tf32}, h_.data(),
+    step_matrix({step, recurrent(step), units_, 4 * units_, rows, step.client_lr, plan_.tf32}, h_.data(),
                 static_cast<size_t>(steps_ + 1) * step.rows * units_, dz_.data());
-    step_biases(step, dz_.data(), 4 * units_, rows, bias(step), bias(step) + 4 * units_);
+    step_biases(input_site(step), dz_.data(), bias(step), bias(step) + 4 * units_);
     check_launch("lstm backward");
   }
 
  private:
+  float scale() const { return plan_.site.spec.output_scale; }  // of the h that leaves
   size_t values(const Step& step, int features) const {
     return static_cast<size_t>(step.jobs) * step.rows * steps_ * features;
   }
@@ -220,7 +225,7 @@ class Lstm final : public Layer {
   float* recurrent(const Step& step) const { return weights(step) + static_cast<size_t>(4) * units_ * in_; }
   float* bias(const Step& step) const { return recurrent(step) + static_cast<size_t>(4) * units_ * units_; }
   MatrixSite input_site(const Step& step) const {
-    return {step, weights(step), in_, 4 * units_, steps_ * step.rows, plan_.tf32};
+    return {step, weights(step), in_, 4 * units_, steps_ * step.rows, step.client_lr, plan_.tf32};
   }
   Cells cells_of(const Step& step) {
     return {gates_.data(), c_.data(), h_.data(), dz_.data(), dc_.data(), step.rows, units_, steps_};

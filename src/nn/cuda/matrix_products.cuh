@@ -9,12 +9,13 @@
 // the product is worth it.
 namespace subfleet::cuda {
 
-// y[row][unit] = value + the biases, through ReLU if that is next.
+// y[row][unit] = scale * (value + the biases), through ReLU if that is next.
 struct StoreRows {
   float* y;
   const float *bias, *second_bias;  // the second may be null
   size_t bias_stride;
   int units, rows;
+  float scale;
   bool relu;
 
   template <typename Tile>
@@ -25,16 +26,18 @@ struct StoreRows {
       if (m >= units || n >= rows) return;
       value += bias[job * bias_stride + m];
       if (second_bias != nullptr) value += second_bias[job * bias_stride + m];
+      value *= scale;
       out[static_cast<size_t>(n) * units + m] = relu && !(value > 0) ? 0 : value;
     });
   }
 };
 
-// dx[row][input] = value; 0 where x is, if x is given.
+// dx[row][input] = scale * value; 0 where x is, if x is given.
 struct StoreRowGradient {
   float* dx;
   const float* x;
   int inputs, rows;
+  float scale;
 
   template <typename Tile>
   __device__ void finish(int job, int, int first_m, int first_n, const Tile& tile) const {
@@ -43,7 +46,7 @@ struct StoreRowGradient {
       m += first_m, n += first_n;
       if (m >= inputs || n >= rows) return;
       const size_t at = begin + static_cast<size_t>(n) * inputs + m;
-      dx[at] = x != nullptr && !(x[at] > 0) ? 0 : value;
+      dx[at] = x != nullptr && !(x[at] > 0) ? 0 : scale * value;
     });
   }
 };
@@ -70,6 +73,7 @@ struct MatrixSite {
   const Step& step;
   float* weights;
   int inputs, units, rows;
+  float rate;  // what a gradient is multiplied by when the weights step
   bool tf32;
 };
 
@@ -77,10 +81,10 @@ struct MatrixSite {
 void multiply_rows(const MatrixSite& site, const float* x, const StoreRows& out);
 // dx = dy W.
 void row_gradient(const MatrixSite& site, const float* dy, const StoreRowGradient& out);
-// W -= lr dy^T x; `x_stride` is from one job's rows to the next's.
+// W -= rate dy^T x; `x_stride` is from one job's rows to the next's.
 void step_matrix(const MatrixSite& site, const float* x, size_t x_stride, const float* dy);
-// biases -= lr * the sum of dy's rows, for one or two biases that have the same gradient.
-void step_biases(const Step& step, const float* dy, int units, int rows, float* bias, float* second_bias);
+// biases -= rate * the sum of dy's rows, for one or two biases that have the same gradient.
+void step_biases(const MatrixSite& site, const float* dy, float* bias, float* second_bias);
 
 // Sums every value over the lanes of a warp, always in the same order; afterwards all lanes have them.
 template <int kCount>

@@ -106,9 +106,6 @@ size_t network_bytes_per_job(const ModelSpec& model, int rows, bool learns, size
 JobNetwork::JobNetwork(const ModelSpec& model, int rows, bool tf32, size_t history)
     : plans_(plan_layers(model, rows, tf32, history)), rows_(rows), features_(model.input.size()) {
   for (const LayerPlan& plan : plans_) {
-    if (plan.site.spec.output_scale != 1)
-      throw failure("device cuda",
-                    "it cannot rescale sub-models; set code.rescale=false or take --device cpu");
     layers_.push_back(entry_of(plan.site.spec).make(plan));
     widest_ = std::max(widest_, plan.site.output.size());
   }

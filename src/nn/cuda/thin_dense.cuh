@@ -88,12 +88,12 @@ struct TensorThinSums {
   }
 };
 
-// y = x W^T + b. Tiles of a block's kUnits units stream through shared memory, so that many are on their way
-// at any time. kVector: rows begin at multiples of 16 bytes. Grid: groups of units, jobs.
+// y = scale * (x W^T + b). Tiles of a block's kUnits units stream through shared memory, so that many are on
+// their way at any time. kVector: rows begin at multiples of 16 bytes. Grid: groups of units, jobs.
 template <template <int, int> typename Sums, int kRows, int kUnits, bool kVector>
 __global__ void __launch_bounds__(kThreads)
     thin_forward(const float* __restrict__ weights, size_t stride, const float* __restrict__ x,
-                 float* __restrict__ y, int inputs, int units, int rows, bool relu) {
+                 float* __restrict__ y, int inputs, int units, int rows, float scale, bool relu) {
   using Mine = Sums<kRows, kUnits>;
   constexpr int kPitch = Mine::kPitch, kCopy = kVector ? 4 : 1;
   __shared__ __align__(16) float tiles[kStages][kUnits * kPitch];
@@ -150,19 +150,19 @@ __global__ void __launch_bounds__(kThreads)
     float value = parts[i];
 #pragma unroll
     for (int slice = 1; slice < Mine::kSlices; ++slice) value += parts[slice * kRows * kUnits + i];
-    value += bias[unit];
+    value = scale * (value + bias[unit]);
     y[(static_cast<size_t>(job) * rows + i / kUnits) * units + first + unit] =
         relu && !(value > 0) ? 0 : value;
   }
 }
 
-// dx = dy W and W -= lr dy^T x in one pass over W. A block has a strip of 64 inputs and its warps
+// dx = scale * dy W and W -= rate dy^T x in one pass over W. A block has a strip of 64 inputs and its warps
 // share the units out. Grid: strips, jobs.
 template <int kRows, bool kInputGradient, bool kVector>
 __global__ void __launch_bounds__(kWarps * 32)
     thin_backward(float* __restrict__ weights, size_t stride, const float* __restrict__ x,
                   const float* __restrict__ dy, float* __restrict__ dx, int inputs, int units, int rows,
-                  bool relu_before, float client_lr) {
+                  bool relu_before, float scale, float rate) {
   constexpr int kColumns = 2, kChunk = 128, kAhead = 4, kPitch = (kRows + 3) / 4 * 4;
   __shared__ __align__(16) float chunks[2][kChunk][kPitch];  // of the gradients
   __shared__ float parts[kWarps][kColumns * 32];
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kWarps * 32)
       float total = 0;
 #pragma unroll
       for (int r = 0; r < kRows; ++r) total += gradients[i][r];
-      bias[begin + i] = fmaf(-client_lr, total, bias[begin + i]);
+      bias[begin + i] = fmaf(-rate, total, bias[begin + i]);
     }
     for (int unit = warp * kAhead; unit < kChunk && begin + unit < units; unit += kWarps * kAhead) {
       float now[kAhead][kColumns];
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(kWarps * 32)
         }
         float* to = w + static_cast<size_t>(begin + unit + i) * inputs;
 #pragma unroll
-        for (int c = 0; c < kColumns; ++c) step[c] = fmaf(-client_lr, step[c], now[i][c]);
+        for (int c = 0; c < kColumns; ++c) step[c] = fmaf(-rate, step[c], now[i][c]);
         if constexpr (kVector) {
           if (begin + unit + i < units && column(0) < inputs)
             *reinterpret_cast<float2*>(to + column(0)) = make_float2(step[0], step[1]);
@@ -275,7 +275,8 @@ __global__ void __launch_bounds__(kWarps * 32)
 #pragma unroll
         for (int i = 0; i < kWarps; ++i) total += parts[i][threadIdx.x];
         const size_t at = static_cast<size_t>(r) * inputs + mine;
-        dx[static_cast<size_t>(job) * rows * inputs + at] = relu_before && !(in[at] > 0) ? 0.0f : total;
+        dx[static_cast<size_t>(job) * rows * inputs + at] =
+            relu_before && !(in[at] > 0) ? 0.0f : scale * total;
       }
     }
   }
@@ -289,7 +290,7 @@ template <int kRows, bool kInputGradient, bool kVector>
 __global__ void __launch_bounds__(kWarps * 32, 3)
     thin_backward_tf32(float* __restrict__ weights, size_t stride, const float* __restrict__ x,
                        const float* __restrict__ dy, float* __restrict__ dx, int inputs, int units, int rows,
-                       bool relu_before, float client_lr) {
+                       bool relu_before, float scale, float rate) {
   constexpr int kStrip = 32, kTurns = 2, kChunk = kWarps * 8 * kTurns, kPitch = kChunk + 8;
   constexpr int kEights = kRows > 8 ? 2 : 1;                      // of rows
   __shared__ __align__(16) float chunks[2][kEights * 8][kPitch];  // of the gradients
@@ -353,7 +354,7 @@ __global__ void __launch_bounds__(kWarps * 32, 3)
       float total = 0;
       for (int r = 0; r < rows; ++r) total += gradients[r][i];
       float& mine = bias[chunk * kChunk + i];
-      mine = fmaf(-client_lr, total, mine);
+      mine = fmaf(-rate, total, mine);
     }
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn) {
@@ -386,8 +387,7 @@ __global__ void __launch_bounds__(kWarps * 32, 3)
         const int unit = first_unit(chunk, turn) + t * 2 + u;
         if (unit >= units) continue;
 #pragma unroll
-        for (int c = 0; c < 4; ++c)
-          now[u][c] = fmaf(-client_lr, step.sum[c / 2][0][c % 2 * 2 + u], now[u][c]);
+        for (int c = 0; c < 4; ++c) now[u][c] = fmaf(-rate, step.sum[c / 2][0][c % 2 * 2 + u], now[u][c]);
         float* to = w + static_cast<size_t>(unit) * inputs + column;
         if constexpr (kVector) {
           if (column < inputs)
@@ -418,7 +418,7 @@ __global__ void __launch_bounds__(kWarps * 32, 3)
 #pragma unroll
       for (int from = 0; from < kWarps; ++from) total += parts[from * kPart + i];
       const size_t at = static_cast<size_t>(i / kStrip) * inputs + mine;
-      dx[static_cast<size_t>(job) * rows * inputs + at] = relu_before && !(in[at] > 0) ? 0.0f : total;
+      dx[static_cast<size_t>(job) * rows * inputs + at] = relu_before && !(in[at] > 0) ? 0.0f : scale * total;
     }
   }
 }

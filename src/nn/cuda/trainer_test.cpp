@@ -65,7 +65,7 @@ TEST_F(CudaTrainer, HasTheGradientsOfReference) {
 
 TEST_F(CudaTrainer, HasTheGradientsOfReferenceInTf32) {
   for (const ModelSpec& model : small_models()) {
-    for (const size_t rows : {10, 50}) {
+    for (const size_t rows : {3, 8, 10, 13, 50}) {
       SCOPED_TRACE(model.name + ", rows " + std::to_string(rows));
       const OneStep step(model, rows);
       const Trained actual = step.train(*make_trainer("cuda-tf32", pool_, step.examples), 50);
@@ -78,11 +78,19 @@ TEST_F(CudaTrainer, HasTheGradientsOfReferenceInTf32) {
   }
 }
 
+std::vector<std::pair<ModelSpec, bool>> droppable_and_rescaled() {
+  std::vector<std::pair<ModelSpec, bool>> all;
+  for (const bool rescale : {false, true}) {
+    for (const ModelSpec& model : small_droppable_models()) all.emplace_back(model, rescale);
+  }
+  return all;
+}
+
 TEST_F(CudaTrainer, AgreesWithReferenceOverAWholeRound) {
-  for (const ModelSpec& model : small_droppable_models()) {
-    SCOPED_TRACE(model.name);
-    const SmallRound round(model);
-    const LocalTraining how{.epochs = 2, .batch = 10, .client_lr = 0.2f};
+  for (const auto& [model, rescale] : droppable_and_rescaled()) {
+    SCOPED_TRACE(model.name + (rescale ? ", rescaled" : ""));
+    const SmallRound round(model, rescale);
+    const LocalTraining how{.epochs = 2, .batch = 10, .client_lr = rescale ? 0.05f : 0.2f};
     const auto [results, actual] = round.train(*make_trainer("cuda", pool_, round.examples), how);
     const auto [expected_results, expected] =
         round.train(*make_trainer("reference", pool_, round.examples), how);
