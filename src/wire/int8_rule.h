@@ -25,9 +25,9 @@ SUBFLEET_HOST_DEVICE constexpr float int8_scale(float largest) {
   return sent_scale(largest < kInt8Smallest ? 0.0f : largest / 127.0f);
 }
 
-// What a block's values are multiplied by before they are rounded; 0 where they cannot be sent.
+// What a block's values are multiplied by before they are rounded.
 SUBFLEET_HOST_DEVICE constexpr float int8_per_value(float largest) {
-  return is_scale(largest) && largest >= kInt8Smallest ? 127.0f / largest : 0.0f;
+  return largest >= kInt8Smallest ? 127.0f / largest : 0.0f;
 }
 
 // To nearest, ties to even: the sum has no room for a fraction. NaN, which has no place in a block that can
