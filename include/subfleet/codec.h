@@ -44,6 +44,7 @@ std::vector<std::string> codec_names();
 struct WireOptions {
   std::string down = "f32";  // how weights travel to a client
   std::string up = "f32";    // how its update travels back
+  bool operator==(const WireOptions&) const = default;
 };
 
 }  // namespace subfleet

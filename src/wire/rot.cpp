@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/wide_vectors.h"
 #include "wire/blocks.h"
 #include "wire/codecs.h"
 #include "wire/rotation.h"
@@ -28,11 +29,35 @@ const RotationKernels& kernels() {
 using Signs = std::array<uint32_t, kSignWords>;
 using Block = std::array<float, kRotatedBlock>;
 
+// sign_words for all eighths of a block at once: a lane has the lower halves of its counters' words.
 Signs signs_of(const RandomKey& key, uint32_t block) {
-  Signs signs;
-  for (uint32_t eighth = 0; eighth < 8; ++eighth)
-    std::ranges::copy(sign_words(key, block, eighth), &signs[4 * eighth]);
-  return signs;
+  return on_wide_vectors([&] {
+    std::array<std::array<uint64_t, 8>, 4> c;
+    for (uint32_t lane = 0; lane < 8; ++lane) {
+      c[0][lane] = 8 * block + lane;
+      c[1][lane] = key.round;
+      c[2][lane] = key.client;
+      c[3][lane] = static_cast<uint32_t>(key.purpose);
+    }
+    auto low = static_cast<uint32_t>(key.seed), high = static_cast<uint32_t>(key.seed >> 32);
+#pragma GCC unroll 10
+    for (int round = 0; round < 10; ++round) {
+#pragma omp simd
+      for (size_t lane = 0; lane < 8; ++lane) {
+        const uint64_t a = uint64_t{0xD2511F53} * static_cast<uint32_t>(c[0][lane]);
+        const uint64_t b = uint64_t{0xCD9E8D57} * static_cast<uint32_t>(c[2][lane]);
+        c[0][lane] = (b >> 32) ^ c[1][lane] ^ low;
+        c[1][lane] = b;
+        c[2][lane] = (a >> 32) ^ c[3][lane] ^ high;
+        c[3][lane] = a;
+      }
+      low += 0x9E3779B9;
+      high += 0xBB67AE85;
+    }
+    Signs signs;
+    for (size_t i = 0; i < kSignWords; ++i) signs[i] = static_cast<uint32_t>(c[i % 4][i / 4]);
+    return signs;
+  });
 }
 
 // DRIVE and EDEN; rotation.h has the definition.
