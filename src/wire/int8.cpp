@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -10,14 +11,39 @@
 namespace subfleet {
 namespace {
 
-// The largest magnitude; NaN where there is one.
-float largest_of(std::span<const float> values) {
-  return on_wide_vectors([from = values.data(), count = values.size()] {
-    uint32_t largest = 0;
-#pragma omp simd reduction(max : largest)
-    for (size_t i = 0; i < count; ++i) largest = std::max(largest, magnitude_bits(from[i]));
-    return std::bit_cast<float>(largest);
-  });
+// The largest magnitude; NaN where there is one. Each lane has its own, so that there are vectors of them.
+float largest_of(const float* values, size_t count) {
+  constexpr size_t kLanes = 64;
+  std::array<uint32_t, kLanes> lanes{};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+#pragma omp simd
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      lanes[lane] = std::max(lanes[lane], magnitude_bits(values[i + lane]));
+  }
+  for (; i < count; ++i) lanes[0] = std::max(lanes[0], magnitude_bits(values[i]));
+  return std::bit_cast<float>(*std::ranges::max_element(lanes));
+}
+
+using Numbers = std::array<int8_t, kInt8Block>;
+
+float encode_block(const float* values, size_t count, int8_t* numbers) {
+  const float largest = largest_of(values, count), per_value = int8_per_value(largest);
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) numbers[i] = static_cast<int8_t>(to_int8(values[i], per_value));
+  return int8_scale(largest);
+}
+
+void decode_block(const int8_t* numbers, size_t count, float scale, float* values) {
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) values[i] = from_int8(numbers[i], scale);
+}
+
+void transmit_block(float* values, size_t count) {
+  const float largest = largest_of(values, count);
+  const float per_value = int8_per_value(largest), scale = int8_scale(largest);
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) values[i] = from_int8(to_int8(values[i], per_value), scale);
 }
 
 class Int8 final : public Codec {
@@ -33,15 +59,13 @@ class Int8 final : public Codec {
     message.resize(encoded_size(values.size()));
     std::byte* to = message.data();
     for (size_t first = 0; first < values.size(); first += kInt8Block) {
-      const std::span<const float> block = values.subspan(first, std::min(kInt8Block, values.size() - first));
-      const float largest = largest_of(block), scale = int8_scale(largest);
+      const size_t count = std::min(kInt8Block, values.size() - first);
+      Numbers numbers;
+      const float scale =
+          on_wide_vectors([&] { return encode_block(values.data() + first, count, numbers.data()); });
       std::memcpy(to, &scale, sizeof scale);
-      to += sizeof scale;
-      on_wide_vectors([from = block.data(), to, count = block.size(), per_value = int8_per_value(largest)] {
-#pragma omp simd
-        for (size_t i = 0; i < count; ++i) to[i] = static_cast<std::byte>(to_int8(from[i], per_value));
-      });
-      to += block.size();
+      std::memcpy(to + sizeof scale, numbers.data(), count);
+      to += sizeof scale + count;
     }
   }
 
@@ -49,27 +73,19 @@ class Int8 final : public Codec {
     check_length(name(), message, values.size(), encoded_size(values.size()));
     const std::byte* from = message.data();
     for (size_t first = 0; first < values.size(); first += kInt8Block) {
-      const std::span<float> block = values.subspan(first, std::min(kInt8Block, values.size() - first));
+      const size_t count = std::min(kInt8Block, values.size() - first);
       const float scale = read_scale(name(), from, first / kInt8Block);
-      from += sizeof scale;
-      on_wide_vectors([from, to = block.data(), count = block.size(), scale] {
-#pragma omp simd
-        for (size_t i = 0; i < count; ++i) to[i] = from_int8(static_cast<int8_t>(from[i]), scale);
-      });
-      from += block.size();
+      Numbers numbers;
+      std::memcpy(numbers.data(), from + sizeof scale, count);
+      on_wide_vectors([&] { decode_block(numbers.data(), count, scale, values.data() + first); });
+      from += sizeof scale + count;
     }
   }
 
   void transmit(std::span<float> values, const RandomKey&) const override {
-    for (size_t first = 0; first < values.size(); first += kInt8Block) {
-      const std::span<float> block = values.subspan(first, std::min(kInt8Block, values.size() - first));
-      const float largest = largest_of(block);
-      on_wide_vectors([at = block.data(), count = block.size(), scale = int8_scale(largest),
-                       per_value = int8_per_value(largest)] {
-#pragma omp simd
-        for (size_t i = 0; i < count; ++i) at[i] = from_int8(to_int8(at[i], per_value), scale);
-      });
-    }
+    for (size_t first = 0; first < values.size(); first += kInt8Block)
+      on_wide_vectors(
+          [&] { transmit_block(values.data() + first, std::min(kInt8Block, values.size() - first)); });
   }
 };
 

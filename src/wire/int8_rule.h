@@ -37,11 +37,11 @@ SUBFLEET_HOST_DEVICE constexpr int32_t round_to_int(float value) {
   return std::bit_cast<int32_t>(value + kNoFraction) - std::bit_cast<int32_t>(kNoFraction);
 }
 
-SUBFLEET_HOST_DEVICE constexpr int8_t to_int8(float value, float per_value) {
-  return static_cast<int8_t>(round_to_int(value * per_value));
+SUBFLEET_HOST_DEVICE constexpr int32_t to_int8(float value, float per_value) {
+  return round_to_int(value * per_value);
 }
 
-SUBFLEET_HOST_DEVICE constexpr float from_int8(int8_t number, float scale) {
+SUBFLEET_HOST_DEVICE constexpr float from_int8(int32_t number, float scale) {
   return static_cast<float>(number) * scale;
 }
 

@@ -227,8 +227,10 @@ struct RotateBlock {
   static void transmit(float* values, const uint32_t* signs) {
     alignas(64) Block y;
     const float energy = forward(values, signs, y);
-    const float scale =
-        quantise<kBits>(y, energy, [&](size_t i, Integers, Lane q, uint32_t) { q.store(y.data() + i); });
+    const float scale = quantise<kBits>(y, energy, [&](size_t i, Integers, Lane q, uint32_t) {
+      q.store(y.data() + i);
+      __builtin_prefetch(values + kRotatedBlock + i);  // the next block's
+    });
     backward(y, scale, signs, values);
   }
 
