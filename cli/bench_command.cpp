@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench_codec.h"
 #include "bench_round.h"
 #include "checks.h"
 #include "commands.h"
@@ -53,6 +54,8 @@ Json to_json(const RoundCase& work, const RoundSpeed& speed) {
           {"samples", work.samples},
           {"batch", work.batch},
           {"keep", work.keep},
+          {"down", work.wire.down},
+          {"up", work.wire.up},
           {"threads", speed.threads},
           {"parameters", speed.parameters},
           {"round_ms", speed.seconds * 1e3 / work.rounds},
@@ -103,6 +106,12 @@ void print_peak(const RoundCase& work, const RoundSpeed& speed) {
       speed.peak / 1e9, work.repeat);
 }
 
+// ", down rot4, up rot4", where a codec was chosen.
+std::string codecs_of(const RoundCase& work) {
+  if (work.wire == WireOptions{}) return "";
+  return fmt::format(", down {}, up {}", work.wire.down, work.wire.up);
+}
+
 // "emnist-cnn: 35 clients": of how many candidates, where there are several.
 std::string title_of(const RoundCase& work) {
   return fmt::format("{}: {}{} clients", resolve_model(work.model).name,
@@ -112,8 +121,8 @@ std::string title_of(const RoundCase& work) {
 
 void print_speeds(const BenchOptions& options, const std::vector<RoundSpeed>& speeds) {
   const RoundCase& work = options.work;
-  fmt::print("{} x {} samples, batch {}, one epoch, {}\n\n", title_of(work), work.samples, work.batch,
-             done_by(work, speeds.front()));
+  fmt::print("{} x {} samples, batch {}, one epoch{}, {}\n\n", title_of(work), work.samples, work.batch,
+             codecs_of(work), done_by(work, speeds.front()));
   fmt::print("  {:<10} {}\n", "part", speed_header(work));
   for (size_t i = 0; i < speeds.size(); ++i)
     fmt::print("  {:<10} {}\n", part_name(options.keep[i]), speed_columns(work, speeds[i]));
@@ -154,8 +163,8 @@ void run_sweep(const BenchOptions& options) {
     if (options.json) continue;
     if (rows.size() == 1) {
       first = speed;
-      fmt::print("{}, {} samples per client, one epoch, {}; one thing at a time is varied\n\n",
-                 resolve_model(work.model).name, work.samples, done_by(work, speed));
+      fmt::print("{}, {} samples per client, one epoch{}, {}; one thing at a time is varied\n\n",
+                 resolve_model(work.model).name, work.samples, codecs_of(work), done_by(work, speed));
       fmt::print("  {:>7} {:>5} {:>5} {}\n", "clients", "keep", "batch", speed_header(work));
     }
     fmt::print("  {:>7} {:>5g} {:>5} {}\n", work.clients, work.keep, work.batch, speed_columns(work, speed));
@@ -190,8 +199,9 @@ std::vector<RoundCase> growing_cases(const BenchOptions& options) {
 void run_growth(const BenchOptions& options) {
   Json times = Json::array(), memory = Json::array();
   if (!options.json) {
-    fmt::print("Time ({}, {}; a row is the one before with one thing doubled):\n\n",
-               resolve_model(options.work.model).name, part_name(options.keep.back()));
+    fmt::print("Time ({}, {}{}; a row is the one before with one thing doubled):\n\n",
+               resolve_model(options.work.model).name, part_name(options.keep.back()),
+               codecs_of(options.work));
     fmt::print("  {:>8} {:>8} {:>8} {:>10} {:>14} {:>10}\n", "clients", "samples", "rounds", "ms",
                "us per sample", "memory");
   }
@@ -235,6 +245,8 @@ void run_rounds(const BenchOptions& options) {
 void run(BenchOptions options) {
   options.work.model = named_model(options.model);
   resolve_model(options.work.model);  // throws if there is no such model
+  find_codec(options.work.wire.down);
+  find_codec(options.work.wire.up);
   options.work.device = options.device.trainer("cpu");
   options.work.repeat = options.repeat > 0 ? options.repeat : is_gpu(options.work) ? 10 : 3;
   for (const double keep : options.keep) {
@@ -251,6 +263,7 @@ void add_bench_command(CLI::App& program) {
   RoundCase& work = options->work;
   CLI::App* bench = program.add_subcommand("bench", "Measures the speed of this machine");
   bench->require_subcommand(1);
+  add_bench_codec(*bench);
   CLI::App* command = bench->add_subcommand("round", "Whole rounds on generated data");
   const auto number = [&](const std::string& name, uint32_t& value, const std::string& help) {
     return command->add_option(name, value, help)
@@ -277,6 +290,11 @@ void add_bench_command(CLI::App& program) {
   command->add_option("--model", options->model, "A model of the zoo or a model file")
       ->capture_default_str()
       ->type_name("NAME");
+  const auto codec = [&](const std::string& name, std::string& value, const std::string& help) {
+    command->add_option(name, value, help)->capture_default_str()->type_name("CODEC");
+  };
+  codec("--down", work.wire.down, "How weights travel to a client");
+  codec("--up", work.wire.up, "How updates travel back");
   CLI::Option* growth =
       command->add_flag("--growth", options->growth,
                         "How time grows with clients, samples and rounds, and memory with the federation");

@@ -92,6 +92,7 @@ Config candidate_of(const RoundCase& work, uint32_t index) {
   config.model = work.model;
   config.round.clients = work.clients;
   config.round.batch = work.batch;
+  config.wire = work.wire;
   config.code = {.family = work.keep < 1 ? "random" : "none", .keep = work.keep};
   config.run.first_draw += index * kDrawsApart;
   config.server.lr = default_server_lr(config.server.optimizer) / (1 + index);

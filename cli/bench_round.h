@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "subfleet/codec.h"
 #include "subfleet/model.h"
 
 namespace subfleet::cli {
@@ -14,6 +15,7 @@ struct RoundCase {
   std::string device = "cpu";
   uint32_t clients = 35, samples = 200, batch = 10;
   double keep = 1;
+  WireOptions wire;
   uint32_t candidates = 1;  // runs whose clients train together, as those of a search do
   uint32_t threads = 0;     // 0: one per core
   uint32_t rounds = 1;      // timed together

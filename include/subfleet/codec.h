@@ -11,8 +11,8 @@
 namespace subfleet {
 
 // How a list of numbers travels: weights on their way to a client, updates on their way back. What arrives
-// depends on the numbers and the key alone, so simulation and network give the same bits. A new codec is one
-// file in src/wire and one line in codecs.cpp.
+// depends on the numbers and the key alone, so simulation and network give the same bits, whatever the vector
+// unit and the number of threads. A new codec is one file in src/wire and one line in codecs.cpp.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -27,14 +27,15 @@ class Codec {
   // Replaces `message`; its memory is used again. Both ends derive the key from (seed, draw, client).
   virtual void encode(std::span<const float> values, const RandomKey& key,
                       std::vector<std::byte>& message) const = 0;
-  // As many values as `values` has room for; throws Error unless `message` holds exactly those.
+  // As many values as `values` has room for; throws Error unless `message` holds exactly those, and where a
+  // block's scale is none.
   virtual void decode(std::span<const std::byte> message, const RandomKey& key,
                       std::span<float> values) const = 0;
-};
 
-// Sends the values to oneself: they become what arrives. Returns the bytes that travelled.
-size_t transmit(const Codec& codec, std::span<float> values, const RandomKey& key,
-                std::vector<std::byte>& message);
+  // Sends the values to oneself: they become what decode makes of what encode made, bit for bit, without the
+  // message. What decode would refuse, a block with values that are not finite, becomes NaN.
+  virtual void transmit(std::span<float> values, const RandomKey& key) const = 0;
+};
 
 // The codec of that name; throws Error naming the nearest.
 const Codec& find_codec(std::string_view name);
@@ -43,6 +44,7 @@ std::vector<std::string> codec_names();
 struct WireOptions {
   std::string down = "f32";  // how weights travel to a client
   std::string up = "f32";    // how its update travels back
+  bool operator==(const WireOptions&) const = default;
 };
 
 }  // namespace subfleet

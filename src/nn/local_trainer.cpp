@@ -55,7 +55,6 @@ struct Worker {
   std::vector<uint32_t> order;  // of them
   AlignedFloats trained;        // the sub-model's weights
   std::vector<float> update;    // the difference to those that were given
-  std::vector<std::byte> message;
   Examples batch;
   std::vector<float> logits;
   std::optional<PartialSum> sum;
@@ -130,8 +129,8 @@ class LocalTrainer final : public Trainer {
                      .examples = static_cast<uint32_t>(worker.examples.count())};
     worker.trained.resize(job.submodel->size());
     job.submodel->gather(cohort.state->weights(), worker.trained);
-    result.bytes_down =
-        transmit(*cohort.wire.down, worker.trained, job_key(cohort, job, Purpose::kWireDown), worker.message);
+    cohort.wire.down->transmit(worker.trained, job_key(cohort, job, Purpose::kWireDown));
+    result.bytes_down = cohort.wire.down->encoded_size(worker.trained.size());
     if (auto fault = fault_in(result, cohort.rows)) {  // too many examples: not worth the time
       result.outcome = JobOutcome::kRejected;
       result.why = std::move(*fault);
@@ -178,18 +177,16 @@ class LocalTrainer final : public Trainer {
   void add_update(const Job& job, const Cohort& cohort, Worker& worker, JobResult& result) {
     HostState& state = host_state(cohort.state);
     const Wire& wire = cohort.wire;
+    result.bytes_up = wire.up->encoded_size(job.submodel->size());
     const bool plain = wire.down->lossless() && wire.up->lossless() && !cohort.squared_norms;
-    if (plain) {
-      result.bytes_up = wire.up->encoded_size(job.submodel->size());
-    } else {
+    if (!plain) {
       if (wire.down->lossless()) {
         worker.update.resize(job.submodel->size());
         job.submodel->gather(state.weights(), worker.update);
       }
       for (size_t i = 0; i < worker.update.size(); ++i)
         worker.update[i] = worker.trained[i] - worker.update[i];
-      result.bytes_up =
-          transmit(*wire.up, worker.update, job_key(cohort, job, Purpose::kWireUp), worker.message);
+      wire.up->transmit(worker.update, job_key(cohort, job, Purpose::kWireUp));
       if (cohort.squared_norms) result.squared_norm = squared_norm(worker.update);
     }
     if (result.examples == 0) return;

@@ -7,8 +7,10 @@
 namespace subfleet {
 namespace {
 
-const std::array<const Codec*, 1>& codecs() {
-  static const std::array<const Codec*, 1> table{&f32_codec()};
+const auto& codecs() {
+  static const std::array table{&f32_codec(),  &f16_codec(),  &int8_codec(), &rot_codec(1),
+                                &rot_codec(2), &rot_codec(3), &rot_codec(4), &rot_codec(5),
+                                &rot_codec(6), &rot_codec(7), &rot_codec(8)};
   return table;
 }
 
@@ -25,14 +27,6 @@ std::vector<std::string> codec_names() {
   std::vector<std::string> names;
   for (const Codec* codec : codecs()) names.emplace_back(codec->name());
   return names;
-}
-
-size_t transmit(const Codec& codec, std::span<float> values, const RandomKey& key,
-                std::vector<std::byte>& message) {
-  if (codec.lossless()) return codec.encoded_size(values.size());
-  codec.encode(values, key, message);
-  codec.decode(message, key, values);
-  return message.size();
 }
 
 }  // namespace subfleet

@@ -4,7 +4,10 @@
 
 namespace subfleet {
 
-// One line each in codecs.cpp's table.
+// In codecs.cpp's table.
 const Codec& f32_codec();
+const Codec& f16_codec();
+const Codec& int8_codec();
+const Codec& rot_codec(int bits);  // 1 to 8
 
 }  // namespace subfleet

@@ -1,15 +1,10 @@
-#include <fmt/format.h>
-
-#include <bit>
 #include <cstring>
 
-#include "subfleet/error.h"
+#include "wire/blocks.h"
 #include "wire/codecs.h"
 
 namespace subfleet {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "floats travel little-endian");
 
 class F32 final : public Codec {
  public:
@@ -24,12 +19,11 @@ class F32 final : public Codec {
   }
 
   void decode(std::span<const std::byte> message, const RandomKey&, std::span<float> values) const override {
-    if (message.size() != values.size_bytes()) {
-      throw bad_request("f32", fmt::format("{} bytes for {} values; they take {}", message.size(),
-                                           values.size(), values.size_bytes()));
-    }
+    check_length(name(), message, values.size(), values.size_bytes());
     if (!message.empty()) std::memcpy(values.data(), message.data(), message.size());
   }
+
+  void transmit(std::span<float>, const RandomKey&) const override {}
 };
 
 }  // namespace

@@ -250,7 +250,7 @@ class CudaTrainer final : public Trainer {
       const Job& job = cohort.jobs[place.job];
       std::vector<float>& values = given[static_cast<size_t>(&place - first)];
       values = downloaded<float>(place.weights, job.submodel->size());
-      transmit(*cohort.wire.down, values, job_key(cohort, job, Purpose::kWireDown), message_);
+      cohort.wire.down->transmit(values, job_key(cohort, job, Purpose::kWireDown));
       upload(values, place.weights);
     }
   }
@@ -312,8 +312,7 @@ class CudaTrainer final : public Trainer {
         std::vector<float>& update = given[static_cast<size_t>(&place - first)];
         const std::vector<float> trained = downloaded<float>(place.weights, update.size());
         for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - update[i];
-        transmit(*cohort.wire.up, update, job_key(cohort, cohort.jobs[place.job], Purpose::kWireUp),
-                 message_);
+        cohort.wire.up->transmit(update, job_key(cohort, cohort.jobs[place.job], Purpose::kWireUp));
         upload(update, place.weights);
       }
     }
@@ -363,7 +362,6 @@ class CudaTrainer final : public Trainer {
   Buffer<uint32_t> orders_, correct_, correct_sums_, chunk_correct_;
   Buffer<double> losses_, loss_sums_, chunk_losses_;
   Buffer<DeviceJob> jobs_;
-  std::vector<std::byte> message_;
 };
 
 std::unique_ptr<Trainer> make(ThreadPool& pool, const ExampleSource& source, bool tf32) {
