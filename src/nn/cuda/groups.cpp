@@ -43,9 +43,10 @@ size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places,
     if (like == nullptr || like->cohort != place.cohort ||
         cohort.jobs[like->job].submodel->size() != submodel.size() ||
         (shared_weights(cohort, *like) != nullptr) != whole) {
-      of_one = submodel.size() * sizeof(float) + network_bytes_per_job(submodel.spec(),
-                                                                       static_cast<int>(cohort.how.batch),
-                                                                       true, whole ? kLongestHistory : 0);
+      const size_t copies = is_lossless(cohort.wire) ? 1 : 2;  // of its weights
+      of_one = copies * submodel.size() * sizeof(float) +
+               network_bytes_per_job(submodel.spec(), static_cast<int>(cohort.how.batch), true,
+                                     whole ? kLongestHistory : 0);
     }
     like = &place;
     taken += of_one;

@@ -28,6 +28,7 @@ struct Place {
   uint32_t steps = 0;
   size_t order = 0;          // of its first example in the orders of the wave
   float* weights = nullptr;  // on the GPU
+  float* given = nullptr;    // what they were when they arrived, where a codec loses something
 };
 
 // Jobs that take every step together: the same shape of sub-model, batch and rate. Those of a shape are

@@ -11,6 +11,7 @@
 #include "nn/cuda/network.h"
 #include "nn/cuda/peak.h"
 #include "nn/cuda/state.h"
+#include "nn/cuda/wire.h"
 #include "nn/jobs.h"
 #include "nn/recently_used.h"
 #include "nn/trainers.h"
@@ -144,7 +145,8 @@ class CudaTrainer final : public Trainer {
     std::vector<Group> groups = groups_of(cohorts, places);
     networks_.make_room(groups.size() + 1);  // and the one of evaluation
     weights_.resize(std::max(weights_.size(), groups.size()));
-    for (size_t g = 0; g < groups.size(); ++g) make_room(groups[g], weights_[g], cohorts, places);
+    given_.resize(weights_.size());
+    for (size_t g = 0; g < groups.size(); ++g) make_room(groups[g], weights_[g], given_[g], cohorts, places);
     upload_jobs(groups, cohorts, places);
 
     // The jobs of a cohort lie one after the other in a wave.
@@ -156,9 +158,8 @@ class CudaTrainer final : public Trainer {
       begin = end;
     }
     if (held_.size() < cohorts.size()) held_ = std::vector<HeldWeights>(cohorts.size());
-    std::vector<std::vector<float>> given(places.size());  // where `down` loses something
     for (size_t c = 0; c < cohorts.size(); ++c) {
-      if (!of_cohorts[c].empty()) give_out(cohorts[c], of_cohorts[c], held_[c], given, places.data());
+      if (!of_cohorts[c].empty()) give_out(cohorts[c], of_cohorts[c], held_[c]);
     }
     train_groups(groups, cohorts, places);
     loss_sums_.grow(places.size());
@@ -166,13 +167,12 @@ class CudaTrainer final : public Trainer {
     sum_scores(jobs_.data(), static_cast<int>(places.size()), loss_sums_.data(), correct_sums_.data(),
                stream_);
     for (size_t c = 0; c < cohorts.size(); ++c) {
-      if (!of_cohorts[c].empty())
-        take_back(cohorts[c], of_cohorts[c], held_[c], given, places.data(), results[c]);
+      if (!of_cohorts[c].empty()) take_back(cohorts[c], of_cohorts[c], held_[c], places.data(), results[c]);
     }
   }
 
   // Weights of all jobs one after the other, each beginning a line of the cache.
-  void make_room(Group& group, Buffer<float>& weights, std::span<const Cohort> cohorts,
+  void make_room(Group& group, Buffer<float>& weights, Buffer<float>& given, std::span<const Cohort> cohorts,
                  std::span<Place> places) {
     constexpr size_t kLine = 32;
     const Place& any = places[group.places.front()];
@@ -180,8 +180,14 @@ class CudaTrainer final : public Trainer {
     group.stride = (size + kLine - 1) / kLine * kLine;
     weights.grow(group.stride * group.places.size());
     group.weights = weights.data();
-    for (size_t i = 0; i < group.places.size(); ++i)
-      places[group.places[i]].weights = group.weights + i * group.stride;
+    const bool lossy = std::ranges::any_of(
+        group.places, [&](size_t i) { return !is_lossless(cohorts[places[i].cohort].wire); });
+    if (lossy) given.grow(group.stride * group.places.size());
+    for (size_t i = 0; i < group.places.size(); ++i) {
+      Place& place = places[group.places[i]];
+      place.weights = group.weights + i * group.stride;
+      place.given = lossy ? given.data() + i * group.stride : nullptr;
+    }
     group.network = &network_of(group.key);
     group.network->reserve(static_cast<int>(group.places.size()), true);
   }
@@ -234,9 +240,21 @@ class CudaTrainer final : public Trainer {
     }
   }
 
+  static std::vector<WireJob> wire_jobs(const Cohort& cohort, std::span<const Place> places,
+                                        Purpose purpose) {
+    std::vector<WireJob> jobs;
+    for (const Place& place : places) {
+      const Job& job = cohort.jobs[place.job];
+      jobs.push_back({.values = place.weights,
+                      .given = place.given,
+                      .count = static_cast<uint32_t>(job.submodel->size()),
+                      .key = job_key(cohort, job, purpose)});
+    }
+    return jobs;
+  }
+
   // Every job gets its weights, through the codec.
-  void give_out(const Cohort& cohort, std::span<const Place> places, HeldWeights& held,
-                std::vector<std::vector<float>>& given, const Place* first) {
+  void give_out(const Cohort& cohort, std::span<const Place> places, HeldWeights& held) {
     std::vector<HeldJob> jobs;
     for (const Place& place : places) {
       jobs.push_back({.submodel = cohort.jobs[place.job].submodel,
@@ -246,13 +264,7 @@ class CudaTrainer final : public Trainer {
     held.set(jobs, stream_);
     held.gather(state_of(cohort.state).device_weights(), stream_);
     if (is_lossless(cohort.wire)) return;
-    for (const Place& place : places) {
-      const Job& job = cohort.jobs[place.job];
-      std::vector<float>& values = given[static_cast<size_t>(&place - first)];
-      values = downloaded<float>(place.weights, job.submodel->size());
-      cohort.wire.down->transmit(values, job_key(cohort, job, Purpose::kWireDown));
-      upload(values, place.weights);
-    }
+    wire_.send_down(*cohort.wire.down, wire_jobs(cohort, places, Purpose::kWireDown), stream_);
   }
 
   void train_groups(std::vector<Group>& groups, std::span<const Cohort> cohorts,
@@ -301,21 +313,12 @@ class CudaTrainer final : public Trainer {
   }
 
   // Every job's update, through the codec, is added to the state's sum.
-  void take_back(const Cohort& cohort, std::span<const Place> places, HeldWeights& held,
-                 std::vector<std::vector<float>>& given, const Place* first,
+  void take_back(const Cohort& cohort, std::span<const Place> places, HeldWeights& held, const Place* first,
                  std::vector<JobResult>& results) {
     CudaState& state = state_of(cohort.state);
     const auto slot = static_cast<size_t>(places.data() - first);
     const bool exact = is_lossless(cohort.wire);
-    if (!exact) {
-      for (const Place& place : places) {
-        std::vector<float>& update = given[static_cast<size_t>(&place - first)];
-        const std::vector<float> trained = downloaded<float>(place.weights, update.size());
-        for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - update[i];
-        cohort.wire.up->transmit(update, job_key(cohort, cohort.jobs[place.job], Purpose::kWireUp));
-        upload(update, place.weights);
-      }
-    }
+    if (!exact) wire_.send_up(*cohort.wire.up, wire_jobs(cohort, places, Purpose::kWireUp), stream_);
     const float* whole = exact ? state.device_weights() : nullptr;
     held.inspect(whole, loss_sums_.data() + slot, cohort.squared_norms, stream_);
     held.merge(whole, state.sums(), state.holders(), stream_);
@@ -345,10 +348,6 @@ class CudaTrainer final : public Trainer {
     stream_.wait();
     return values;
   }
-  void upload(std::span<const float> values, float* to) {
-    check(cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_),
-          "copying to the GPU");
-  }
 
   ThreadPool& pool_;
   bool tf32_;
@@ -356,8 +355,9 @@ class CudaTrainer final : public Trainer {
   Stream stream_;
   ExampleStore store_;
   RecentlyUsed<NetworkKey, std::unique_ptr<JobNetwork>> networks_;
-  std::vector<Buffer<float>> weights_;  // of the groups
-  std::vector<HeldWeights> held_;       // of the cohorts
+  std::vector<Buffer<float>> weights_, given_;  // of the groups
+  WireKernels wire_;
+  std::vector<HeldWeights> held_;  // of the cohorts
   std::vector<uint32_t> host_orders_;
   Buffer<uint32_t> orders_, correct_, correct_sums_, chunk_correct_;
   Buffer<double> losses_, loss_sums_, chunk_losses_;
