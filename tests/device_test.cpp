@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "program.h"
+#include "subfleet/codec.h"
 #include "subfleet/trainer.h"
 #include "temporary_folder.h"
 
@@ -149,6 +150,30 @@ TEST(Bench, AModelFileCanBeMeasured) {
   EXPECT_EQ(nlohmann::json::parse(outcome.out).at(0)["model"], "mine");
   expect_one_line_error(run_program({"bench", "round", "--model", (folder / "none.toml").string()}), 2,
                         "none.toml");
+}
+
+TEST(Bench, EveryCodecIsMeasured) {
+  const Outcome outcome = run_program({"bench", "codec", "--values", "5000", "--repeat", "1", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto rows = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(rows.size(), codec_names().size());
+  for (const auto& row : rows) {
+    const Codec& codec = find_codec(row["codec"].get<std::string>());
+    EXPECT_EQ(row["bytes_per_value"], static_cast<double>(codec.encoded_size(5000)) / 5000);
+    EXPECT_EQ(row["squared_error"] == 0.0, codec.lossless()) << row;
+    EXPECT_LT(row["squared_error"], 0.7) << row;
+  }
+  const Outcome table = run_program({"bench", "codec", "--values", "100", "--repeat", "1"});
+  EXPECT_NE(table.out.find("rot8"), std::string::npos) << table.out;
+}
+
+TEST(Bench, ARoundIsMeasuredWithItsCodecs) {
+  const Outcome outcome =
+      run_program(with(kQuickBench, {"--clients", "2", "--down", "rot4", "--up", "rot1"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at(0)["down"], "rot4");
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at(0)["up"], "rot1");
+  expect_one_line_error(run_program({"bench", "round", "--up", "rot0"}), 2, "nearest: rot");
 }
 
 }  // namespace

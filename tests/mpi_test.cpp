@@ -68,6 +68,18 @@ TEST_F(Mpi, AnyNumberOfRanksAndThreadsGivesTheSameBits) {
   }
 }
 
+TEST_F(Mpi, LossyCodecsGiveTheSameBitsOnAnyNumberOfRanks) {
+  const std::vector<std::string> more{"run.rounds=3", "wire.down=rot4", "wire.up=rot1"};
+  ASSERT_EQ(run_program(rank_command("train", folder_ / "alone", more)).status, 0);
+  for (const uint32_t ranks : {2u, 3u}) {
+    const auto folder = folder_ / fmt::format("{}", ranks);
+    const Outcome outcome = run_program(rank_command("train", folder, more), {.ranks = ranks});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(read_file(folder / "model.safetensors"), read_file(folder_ / "alone" / "model.safetensors"));
+    EXPECT_EQ(log_without_times(folder), log_without_times(folder_ / "alone"));
+  }
+}
+
 TEST_F(Mpi, ASearchFindsTheSame) {
   const std::vector<std::string> more{"run.rounds=20", "tune.target=3x", "tune.steps=1", "tune.window=2",
                                       "server.optimizer=fedadam"};

@@ -93,6 +93,19 @@ TEST(Run, TheNumberOfThreadsDoesNotChangeABitWithTiers) {
   }
 }
 
+TEST(Run, TheNumberOfThreadsDoesNotChangeABitWithLossyCodecs) {
+  for (const std::string& device : trainer_names()) {
+    const std::vector<float> exact = weights_after(tiny_config(), 2, 1, device);
+    for (const WireOptions& wire : {WireOptions{"rot4", "rot1"}, WireOptions{"f16", "int8"}}) {
+      Config config = tiny_config();
+      config.wire = wire;
+      const std::vector<float> one = weights_after(config, 2, 1, device);
+      EXPECT_EQ(one, weights_after(config, 2, 3, device)) << device << ", " << wire.down;
+      EXPECT_NE(one, exact) << device << ", " << wire.down;
+    }
+  }
+}
+
 TEST(Run, RunsSteppedTogetherGetTheBitsOfEachAlone) {
   std::vector<Config> configs(3, tiny_config());
   configs[1].server.lr = 0.1;
@@ -250,18 +263,24 @@ TEST(Run, RescaledTiersLearnAlikeOnEveryDevice) {
   }
 }
 
-TEST(Run, BytesAreThoseOfEachClientsOwnSubModel) {
+TEST(Run, BytesAreThoseOfEachClientsOwnSubModelAsItsCodecEncodesIt) {
   ThreadPool pool(1);
   LocalFleet fleet = tiny_fleet(pool);
-  const Config config = tiered_config();
-  subfleet::Run run(config, fleet);
-  const RoundRecord report = run.step();
-  uint64_t payload = 0;
-  for (const SubModel& submodel : first_submodels(config)) payload += 4 * submodel.size();
-  EXPECT_GT(report.bytes_down, payload);
-  EXPECT_LT(report.bytes_down, payload + config.round.clients * 256);
-  EXPECT_GT(report.bytes_up, payload);
-  EXPECT_LT(report.bytes_up, payload + config.round.clients * 128);
+  for (const WireOptions& wire : {WireOptions{}, WireOptions{"int8", "rot3"}}) {
+    Config config = tiered_config();
+    config.wire = wire;
+    subfleet::Run run(config, fleet);
+    const RoundRecord report = run.step();
+    uint64_t down = 0, up = 0;
+    for (const SubModel& submodel : first_submodels(config)) {
+      down += find_codec(wire.down).encoded_size(submodel.size());
+      up += find_codec(wire.up).encoded_size(submodel.size());
+    }
+    EXPECT_GT(report.bytes_down, down);
+    EXPECT_LT(report.bytes_down, down + config.round.clients * 256);
+    EXPECT_GT(report.bytes_up, up);
+    EXPECT_LT(report.bytes_up, up + config.round.clients * 128);
+  }
 }
 
 TEST(Run, EveryFamilyAndOptimizerTrains) {

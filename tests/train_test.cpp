@@ -73,6 +73,25 @@ TEST(Train, LeavesARunFolderWithEverythingInIt) {
   }
 }
 
+// 4 bits per weight down and 1 up.
+std::vector<std::string> with_few_bits(const std::vector<std::string>& run) {
+  return with(run, {"--set", "wire.down=rot4", "--set", "wire.up=rot1"});
+}
+
+TEST(Train, WithFewBitsItLearnsForAFractionOfTheBytes) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(small_run(folder / "all", 15)).status, 0);
+  const Outcome outcome = run_program(with_few_bits(small_run(folder / "few", 15)));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto all = log_of(folder / "all"), few = log_of(folder / "few");
+  EXPECT_LT(few.back().at("train_loss"), 0.8 * few.front().at("train_loss").get<double>());
+  EXPECT_NEAR(few.back().at("train_loss"), all.back().at("train_loss"), 0.3);
+  EXPECT_LT(few[0].at("bytes_down"), all[0].at("bytes_down").get<double>() / 7.5);
+  EXPECT_LT(few[0].at("bytes_up"), all[0].at("bytes_up").get<double>() / 28);
+  expect_one_line_error(run_program(with(small_run(folder / "bad"), {"--set", "wire.up=rot9"})), 2,
+                        "nearest: rot");
+}
+
 TEST(Train, OneAndTwoThreadsGiveTheSameBytes) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_program(with(small_run(folder / "one"), {"--threads", "1"})).status, 0);
@@ -82,7 +101,8 @@ TEST(Train, OneAndTwoThreadsGiveTheSameBytes) {
 
 TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   const TemporaryFolder folder;
-  const auto whole = time_of([&] { ASSERT_EQ(run_program(small_run(folder / "whole", 12)).status, 0); });
+  const auto run = [&](const char* name) { return with_few_bits(small_run(folder / name, 12)); };
+  const auto whole = time_of([&] { ASSERT_EQ(run_program(run("whole")).status, 0); });
 
   const auto seed = static_cast<uint64_t>(::getpid());
   SCOPED_TRACE(seed);
@@ -93,13 +113,13 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
     return ProgramOptions{.signal_when = [deadline] { return std::chrono::steady_clock::now() >= deadline; }};
   };
   int killed = 0;
-  Outcome outcome = run_program(small_run(folder / "killed", 12), killed_after());
+  Outcome outcome = run_program(run("killed"), killed_after());
   for (int attempt = 0; outcome.status != 0 && attempt < 25; ++attempt) {
     ASSERT_EQ(outcome.status, -1) << outcome.err;
     ++killed;
     const bool begun = std::filesystem::exists(folder / "killed" / "config.toml");
     outcome = begun ? run_program({"train", "--resume", (folder / "killed").string()}, killed_after())
-                    : run_program(small_run(folder / "killed", 12), killed_after());
+                    : run_program(run("killed"), killed_after());
   }
   if (outcome.status != 0) outcome = run_program({"train", "--resume", (folder / "killed").string()});
   ASSERT_EQ(outcome.status, 0) << outcome.err;

@@ -149,7 +149,8 @@ class FactoredDense final : public Layer {
       c.mask = plan_.relu_before ? x : nullptr;
       correct(step, c);
     }
-    step_biases(step, dy, units_, step.rows, bias(step), nullptr);
+    step_biases({step, weights(step.weights), inputs_, units_, step.rows, step.client_lr, plan_.tf32}, dy,
+                bias(step), nullptr);
     check_launch("dense backward by factors");
   }
 
