@@ -293,8 +293,8 @@ void add_bench_command(CLI::App& program) {
   const auto codec = [&](const std::string& name, std::string& value, const std::string& help) {
     command->add_option(name, value, help)->capture_default_str()->type_name("CODEC");
   };
-  codec("--down", work.wire.down, "How weights travel to a client");
-  codec("--up", work.wire.up, "How updates travel back");
+  codec("--down", work.wire.down, "How weights travel to a client: f32, f16, int8, rot1 to rot8");
+  codec("--up", work.wire.up, "How updates travel back: the same names");
   CLI::Option* growth =
       command->add_flag("--growth", options->growth,
                         "How time grows with clients, samples and rounds, and memory with the federation");

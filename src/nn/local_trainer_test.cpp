@@ -290,9 +290,10 @@ TEST(LocalTrainer, AClientThatDivergesIsLeftOut) {
       const Trained all = train_cohort(*trainer, cohort, round.weights);
       cohort.jobs = cohort.jobs.subspan(1);
       const Trained others = train_cohort(*trainer, cohort, round.weights);
-      for (size_t i = 0; i < all.results.size(); ++i)
-        EXPECT_EQ(all.results[i].outcome, i == 0 ? JobOutcome::kDiverged : JobOutcome::kTrained)
-            << name << codec;
+      for (size_t i = 0; i < all.results.size(); ++i) {
+        const JobOutcome expected = i == 0 ? JobOutcome::kDiverged : JobOutcome::kTrained;
+        EXPECT_EQ(all.results[i].outcome, expected) << name << ", " << codec;
+      }
       EXPECT_EQ(all.sum, others.sum) << name << ", " << codec;
     }
   }

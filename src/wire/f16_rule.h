@@ -32,8 +32,8 @@ SUBFLEET_HOST_DEVICE constexpr float from_half(uint32_t half) {
   const uint32_t shifted = (half & 0x7FFFu) << 13;
   const uint32_t exponent = shifted & 0x0F800000;
   const uint32_t normal = shifted + (112u << 23);
-  const uint32_t small = std::bit_cast<uint32_t>(std::bit_cast<float>(shifted + kSmallestNormal) -
-                                                 std::bit_cast<float>(kSmallestNormal));
+  const auto small = std::bit_cast<uint32_t>(std::bit_cast<float>(shifted + kSmallestNormal) -
+                                             std::bit_cast<float>(kSmallestNormal));
   const uint32_t not_finite = shifted + (224u << 23);
   uint32_t bits = exponent == 0 ? small : normal;
   bits = exponent == 0x0F800000 ? not_finite : bits;

@@ -83,9 +83,10 @@ class Int8 final : public Codec {
   }
 
   void transmit(std::span<float> values, const RandomKey&) const override {
-    for (size_t first = 0; first < values.size(); first += kInt8Block)
-      on_wide_vectors(
-          [&] { transmit_block(values.data() + first, std::min(kInt8Block, values.size() - first)); });
+    for (size_t first = 0; first < values.size(); first += kInt8Block) {
+      const size_t count = std::min(kInt8Block, values.size() - first);
+      on_wide_vectors([&] { transmit_block(values.data() + first, count); });
+    }
   }
 };
 

@@ -122,7 +122,10 @@ struct RotateBlock {
       load(v, y.data() + i, kLanes);
       falling(v);
 #pragma GCC unroll 4
-      for (size_t k = 0; k < kNarrow; ++k) v[k] = Lane::falling(v[k]);
+      for (size_t k = 0; k < kNarrow; ++k) {
+        v[k] = Lane::falling(v[k]);
+        __builtin_prefetch(values + kRotatedBlock + i + k * kLanes);  // the next block, if there is one
+      }
       store(v, y.data() + i, kLanes);
     }
     return sum_rest(sums);
@@ -227,10 +230,8 @@ struct RotateBlock {
   static void transmit(float* values, const uint32_t* signs) {
     alignas(64) Block y;
     const float energy = forward(values, signs, y);
-    const float scale = quantise<kBits>(y, energy, [&](size_t i, Integers, Lane q, uint32_t) {
-      q.store(y.data() + i);
-      __builtin_prefetch(values + kRotatedBlock + i);  // the next block's
-    });
+    const float scale =
+        quantise<kBits>(y, energy, [&](size_t i, Integers, Lane q, uint32_t) { q.store(y.data() + i); });
     backward(y, scale, signs, values);
   }
 

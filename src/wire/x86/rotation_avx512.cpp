@@ -68,12 +68,13 @@ struct Sixteen {
   }
   template <int kCount>
   static __m512 of_many(const float* nodes, Integers node) {
-    if constexpr (kCount == 32)
+    if constexpr (kCount == 32) {
       return _mm512_permutex2var_ps(_mm512_loadu_ps(nodes), node, _mm512_loadu_ps(nodes + 16));
-    else
-      return _mm512_mask_blend_ps(_mm512_test_epi32_mask(node, _mm512_set1_epi32(kCount / 2)),
-                                  of_many<kCount / 2>(nodes, node),
+    } else {
+      const __mmask16 upper = _mm512_test_epi32_mask(node, _mm512_set1_epi32(kCount / 2));
+      return _mm512_mask_blend_ps(upper, of_many<kCount / 2>(nodes, node),
                                   of_many<kCount / 2>(nodes + kCount / 2, node));
+    }
   }
 };
 
