@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostPairWork = size_t{1} << 21;  // rows^2 * 64-bit words per row, to set up the trades
 constexpr size_t kMostCells = size_t{1} << 22;     // rows * length
-constexpr size_t kTradeWork = 5'000'000;           // trades that are tried * rows: some milliseconds
+constexpr size_t kTradeWork = 1'000'000;           // trades that are tried * rows: a few milliseconds
 
 // Which words a book holds, by the sum (xor) of a random key for each of their ones. Two words that happen to
 // have the same sum count as one; all that does is forbid a change.
