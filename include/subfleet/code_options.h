@@ -18,7 +18,7 @@ struct CodeOptions {
   double keep = 0.5;
   std::map<std::string, LayerCode> layers = {};  // by the name of a droppable layer
   std::vector<double> tiers = {};                // of each group of clients: the share of its word it keeps
-  bool rescale = false;  // while a sub-model trains, a layer's outputs are divided by the kept part of it
+  bool rescale = true;  // while a sub-model trains, a layer's outputs are divided by the kept part of it
 
   // Family and kept fraction of that layer.
   LayerCode of(const std::string& layer) const;
