@@ -22,6 +22,7 @@
 #include "report/page.h"
 #include "report/progress.h"
 #include "report/round_progress.h"
+#include "report/sweep_chart.h"
 #include "report/sweep_report.h"
 #include "report/terminal.h"
 #include "store/run_folder.h"
@@ -149,6 +150,7 @@ class Sweep {
     const SweepResults all = results();
     write_file(folder_.path() / SweepFolder::kResults, sweep_json(all));
     write_file(folder_.path() / SweepFolder::kTable, sweep_markdown(all));
+    write_file(folder_.path() / SweepFolder::kChart, sweep_svg(all));
   }
 
   void show_results() const {

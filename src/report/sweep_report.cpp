@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "base/version.h"
+#include "report/table.h"
 
 namespace subfleet {
 namespace {
@@ -29,9 +29,9 @@ std::string difference_text(const std::optional<Estimate>& difference) {
                     : "-";
 }
 
-std::string times_text(const std::optional<double>& times) {
-  if (!times) return "-";
-  return fmt::format("{:.{}f}x", *times, *times < 9.995 ? 2 : 1);
+// "7.91x fewer" bytes than the baseline, or "1.20x more".
+std::string times_text(const std::optional<double>& times_fewer) {
+  return times_fewer ? ratio_text(1 / *times_fewer) : "-";
 }
 
 std::string seeds_text(const RunResult& run) {
@@ -39,8 +39,6 @@ std::string seeds_text(const RunResult& run) {
   return diverged == 0 ? fmt::format("{}", run.seeds.size())
                        : fmt::format("{}, {} diverged", run.seeds.size(), diverged);
 }
-
-std::string target_text(double target) { return fmt::format("{:.4g} %", 100 * target); }
 
 Lines lines_of(const SweepResults& results) {
   const bool compared = results.baseline.has_value();
@@ -51,9 +49,9 @@ Lines lines_of(const SweepResults& results) {
                 "accuracy %",
                 "difference",
                 "bytes/round",
-                "fewer",
-                "bytes to " + target_text(results.target),
-                "fewer",
+                "than baseline",
+                fmt::format("bytes to {}x baseline", results.target),
+                "than it",
                 "reached"};
   }
   for (const RunResult& run : results.runs) {
@@ -99,14 +97,12 @@ std::string explain(const SweepResults& results) {
       "Bytes are counted in both directions.",
       results.last_rounds ? fmt::format("{} rounds", *results.last_rounds) : "quarter of the rounds");
   if (!results.baseline) return text;
-  return text +
-         fmt::format(
-             " The differences are those to `{}` with the same seed, in percentage points. Bytes to {}: "
-             "exchanged until the mean of five tests is {} times the accuracy of `{}` with the same seed, in "
-             "the "
-             "mean over the seeds that reached it.",
-             results.runs[*results.baseline].name, target_text(results.target), results.target,
-             results.runs[*results.baseline].name);
+  return text + fmt::format(
+                    " Differences are those to `{0}` with the same seed, in percentage points. Bytes to {1}x "
+                    "baseline: exchanged until the mean of five tests is {1} times the accuracy of `{0}` "
+                    "with the same "
+                    "seed, in the mean over the seeds that reached it.",
+                    results.runs[*results.baseline].name, results.target);
 }
 
 Json estimate_json(const std::optional<Estimate>& value) {
