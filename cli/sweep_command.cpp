@@ -170,6 +170,8 @@ class Sweep {
     std::fflush(stdout);
   }
 
+  PlanLine plan_line() const { return {clock_.done(), clock_.seconds_left()}; }
+
   Config config_of(const Trial& trial) const { return plan_.config(trial.run, plan_.seeds[trial.seed]); }
 
   // All of them before the first run starts, so that what does not fit shows now.
@@ -231,10 +233,11 @@ class Sweep {
          .fewest_lines = 2,
          .title = fmt::format("{} {}, seed {}", number, plan_.runs[trial.run].name, config.run.seed),
          .test_lines = false,
+         .plan = plan_line(),
          .width = {}});
     RoundProgress shown(progress, bytes, [&](double seconds) {
       clock_.round_done(trial.run, seconds);
-      return PlanLine{clock_.done(), clock_.seconds_left()};
+      return plan_line();
     });
     const std::array<RoundObserver*, 2> observers{&writer, &shown};
     try {

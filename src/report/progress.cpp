@@ -45,6 +45,7 @@ Progress::Progress(std::FILE* out, Mode mode, Settings settings)
     : out_(out), mode_(mode), settings_(std::move(settings)) {
   if (!settings_.width) settings_.width = [out] { return terminal_width(out); };
   last_.round = settings_.start_round;
+  last_.plan = settings_.plan;
   last_shown_ = settings_.start_round;
   if (mode_ == Mode::kBar) draw();
 }
@@ -65,7 +66,7 @@ void Progress::update(const RoundLine& line) {
                                  : std::string(14, ' ');
     const std::string left =
         line.round < settings_.rounds || line.plan ? fmt::format("  {} left", time_left()) : "";
-    fmt::print(out_, "{}{}  train {:>7}  {:>7}{}\n", counter(), test,
+    fmt::print(out_, "{}{}{}  train {:>7}  {:>7}{}\n", title(), counter(), test,
                human_percent(line.train_accuracy_median), human_bytes(static_cast<double>(line.bytes_total)),
                left);
     std::fflush(out_);
@@ -95,8 +96,11 @@ bool Progress::worth_a_line(const RoundLine& line) const {
 
 std::string Progress::counter() const {
   const size_t digits = fmt::format("{}", settings_.rounds).size();
-  return fmt::format("{}{}round {:>{}}/{}", settings_.title, settings_.title.empty() ? "" : "  ", last_.round,
-                     digits, settings_.rounds);
+  return fmt::format("round {:>{}}/{}", last_.round, digits, settings_.rounds);
+}
+
+std::string Progress::title(size_t columns) const {
+  return settings_.title.empty() ? "" : clip_text(settings_.title, columns) + "  ";
 }
 
 std::string Progress::time_left() const {
@@ -121,7 +125,7 @@ std::string Progress::bar_line(size_t columns) const {
   }
   parts.push_back({fmt::format("  {} left", time_left()), 0});
 
-  const std::string head = counter() + " ";
+  const std::string head = title(columns / 2) + counter() + " ";
   const auto taken = [&] {
     size_t sum = text_width(head);
     for (const auto& part : parts) sum += text_width(part.text);

@@ -40,11 +40,12 @@ class Progress {
   };
   struct Settings {
     uint32_t rounds = 0;
-    uint32_t start_round = 0;    // rounds already done, when a run is resumed
-    bool unicode = false;        // block characters in the bar
-    uint32_t fewest_lines = 10;  // of kLines, if there are as many rounds
-    std::string title = {};      // before the round: which run of several
-    bool test_lines = true;      // of kLines: one for every measured round
+    uint32_t start_round = 0;                     // rounds already done, when a run is resumed
+    bool unicode = false;                         // block characters in the bar
+    uint32_t fewest_lines = 10;                   // of kLines, if there are as many rounds
+    std::string title = {};                       // before the round: which run of several
+    bool test_lines = true;                       // of kLines: one for every measured round
+    std::optional<PlanLine> plan = std::nullopt;  // before the first round
     std::function<size_t()> width =
         nullptr;  // columns of the terminal, asked for at every line; empty: look at `out`
   };
@@ -68,6 +69,7 @@ class Progress {
 
  private:
   std::string bar_line(size_t columns) const;
+  std::string title(size_t columns = std::string::npos) const;
   std::string counter() const;
   std::string time_left() const;
   bool worth_a_line(const RoundLine& line) const;

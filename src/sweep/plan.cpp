@@ -113,13 +113,6 @@ std::vector<NamedSettings> runs_of(const toml::table& file) {
   return runs;
 }
 
-std::string value_text(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return *text;
-  std::ostringstream out;
-  node.visit([&](const auto& value) { out << value; });
-  return out.str();
-}
-
 // Every run with every combination of the grid's values, which its name then tells.
 std::vector<NamedSettings> multiply(std::vector<NamedSettings> runs, const toml::table& grid) {
   for (const auto& [key, node] : grid) {

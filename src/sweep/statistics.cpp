@@ -23,10 +23,11 @@ double student_t(size_t degrees_of_freedom) {
                               2.1314,  2.1199, 2.1098, 2.1009, 2.0930, 2.0860};
   if (degrees_of_freedom <= kTable.size()) return kTable[degrees_of_freedom - 1];
   // Fisher's expansion around the normal quantile: exact to four decimals from here on.
-  constexpr double kNormal = 1.959964;
+  constexpr double kNormal = 1.959964;  // the same quantile
   const auto n = static_cast<double>(degrees_of_freedom);
-  const double z2 = kNormal * kNormal;
-  return kNormal + kNormal * (z2 + 1) / (4 * n) + kNormal * ((5 * z2 + 16) * z2 + 3) / (96 * n * n);
+  const double z = kNormal, z2 = z * z;
+  return z + z * (z2 + 1) / (4 * n) + z * ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
+         z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n);
 }
 
 }  // namespace subfleet
