@@ -125,7 +125,7 @@ std::string Progress::bar_line(size_t columns) const {
   }
   parts.push_back({fmt::format("  {} left", time_left()), 0});
 
-  const std::string head = title(columns / 2) + counter() + " ";
+  const std::string head = title(columns / 3) + counter() + " ";
   const auto taken = [&] {
     size_t sum = text_width(head);
     for (const auto& part : parts) sum += text_width(part.text);
