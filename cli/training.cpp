@@ -97,6 +97,20 @@ std::string new_folder(const TrainingOptions& options, const std::string& kind) 
   throw failure(name, fmt::format("the folder cannot be made ({})", code.message()));
 }
 
+Provenance provenance_now(const Config& config, const Fleet& fleet, const std::string& device,
+                          const ThreadPool& pool, uint32_t ranks) {
+  return {.data = {.source = config.data.source,
+                   .clients = fleet.clients(),
+                   .fingerprint = fleet.data_fingerprint()},
+          .initial = {},
+          .sessions = {{.from_round = 0,
+                        .version = std::string(version()),
+                        .device = device,
+                        .kernels = trainer_kernels(device),
+                        .threads = static_cast<uint32_t>(pool.threads()),
+                        .ranks = ranks}}};
+}
+
 Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks,
                    const std::optional<Provenance>& before)
     : pool(ranks.threads(options.threads)) {
@@ -106,17 +120,10 @@ Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& 
   const std::future<void> awake = std::async(std::launch::async, wake_device, device);
   auto own =
       std::make_unique<LocalFleet>(open_split_federation(config.data), device, pool, config.run.eval_samples);
-  now.data = {
-      .source = config.data.source, .clients = own->clients(), .fingerprint = own->data_fingerprint()};
+  now = provenance_now(config, *own, device, pool, ranks.count());
   if (before) now.initial = before->initial;
   if (!options.init.empty())
     now.initial = {.file = options.init, .fingerprint = Hash().add(read_file(options.init)).value()};
-  now.sessions.push_back({.from_round = 0,
-                          .version = std::string(version()),
-                          .device = device,
-                          .kernels = trainer_kernels(device),
-                          .threads = static_cast<uint32_t>(pool.threads()),
-                          .ranks = ranks.count()});
   if (went_on) {
     const Provenance::Session &was = before->sessions.back(), &is = now.sessions.back();
     const auto name = [](const Provenance::Session& s) {

@@ -90,4 +90,16 @@ toml::table parse_toml(std::string_view text, std::string_view source) {
   }
 }
 
+std::string value_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return one_line(text->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  std::string list;
+  if (const auto* array = node.as_array()) {
+    for (const auto& item : *array) list += (list.empty() ? "" : ", ") + value_text(item);
+  }
+  return "[" + list + "]";
+}
+
 }  // namespace subfleet

@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 
+#include <string>
 #include <string_view>
 
 namespace subfleet {
@@ -10,5 +11,8 @@ namespace subfleet {
 // reach deeper than any of ours, is refused before a parser recurses into it. Throws Error, "SOURCE: line N:
 // why".
 toml::table parse_toml(std::string_view text, std::string_view source);
+
+// A value as people read it, on one line: a text without quotes, 0.03, [1, 0.5].
+std::string value_text(const toml::node& node);
 
 }  // namespace subfleet

@@ -51,6 +51,14 @@ TEST(TomlText, DotsAndBracketsInTextsAndCommentsAreNotDepth) {
   EXPECT_EQ(complaint(repeated("[[a.b]]\nx.y = [1.5, {z = 2.5}]\n", 1000)), "none");
 }
 
+TEST(TomlText, ValuesAreShownAsPeopleWriteThem) {
+  const toml::table table = parse_toml("a = 'x'\nb = 0.03\nc = [1.0, [0.5, true]]\nd = 7", "f.toml");
+  EXPECT_EQ(value_text(*table.get("a")), "x");
+  EXPECT_EQ(value_text(*table.get("b")), "0.03");
+  EXPECT_EQ(value_text(*table.get("c")), "[1, [0.5, true]]");
+  EXPECT_EQ(value_text(*table.get("d")), "7");
+}
+
 TEST(TomlText, MistakesAreOneLineWithItsNumber) {
   EXPECT_EQ(complaint("x = 1\ny = = 2").substr(0, 15), "f.toml: line 2:");
   EXPECT_EQ(complaint("\xff = 1").substr(0, 15), "f.toml: line 1:");

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "report/axis.h"
@@ -12,33 +12,52 @@ struct Point {
   double x = 0, y = 0;
 };
 
-struct Series {
-  std::string name;
-  std::vector<Point> points;  // x rising; a point that is not finite leaves a gap in the line
+// How far values spread at x.
+struct Spread {
+  double x = 0, low = 0, high = 0;
 };
 
-// A line chart. What cannot be placed (non-finite; x <= 0 on a log axis) is left out.
+struct Series {
+  std::string name;
+  std::vector<Point> points;      // x rising; a point that is not finite leaves a gap in the line
+  std::vector<Spread> band = {};  // drawn lightly behind the line; x rising, and all can be placed
+};
+
+// A value of y that lines are to reach.
+struct Level {
+  double y = 0;
+  std::string name;
+};
+
+// A line chart. What cannot be placed (non-finite; x <= 0 on a log axis; below y_from) is left out.
 struct Chart {
   std::string title, x_label, y_label;
   Unit x_unit = Unit::kPlain, y_unit = Unit::kPercent;
   bool log_x = false;
-  bool marked = false;  // every point is to be seen, not only the lines
+  bool marked = false;                          // every point is to be seen, not only the lines
+  std::optional<double> y_from = std::nullopt;  // where y begins, instead of at 0
+  std::optional<Level> level = std::nullopt;
   std::vector<Series> series;
 };
 
 bool can_place(const Point& point, const Chart& chart);
 
-// The axes of a chart: both hold every point; linear axes begin at 0, or below if a value is.
+// The axes of a chart: both hold every point; linear axes begin at 0, or below if a value is, unless y_from
+// says where.
 struct Axes {
   Axis x, y;
 };
 Axes chart_axes(const Chart& chart, size_t most_x_ticks, size_t most_y_ticks);
 
 // The chart as a whole SVG file, with its own style and background: readable on a light and on a dark page.
-std::string svg_file(const Chart& chart);
+struct SvgLook {
+  double width = 760, plot_height = 270;
+  bool follows_reader = true;  // dark where the reader's setting is; else always light
+};
+std::string svg_file(const Chart& chart, const SvgLook& look = {});
 
 // The chart as an <svg> element for a page that has chart_style() in its style sheet.
 std::string svg_element(const Chart& chart);
-std::string_view chart_style();
+std::string chart_style();
 
 }  // namespace subfleet

@@ -55,6 +55,22 @@ TEST(Chart, SvgIsWellFormedForOddCharts) {
   }
 }
 
+TEST(Chart, BandsLevelsAndAHigherBeginningStayInside) {
+  Chart chart =
+      chart_of({{"a", {{1, 0.1}, {10, 0.5}, {100, 0.6}}, {{10, 0.45, 0.7}, {100, 0.5, 0.65}}}}, true);
+  chart.y_from = 0.4;
+  chart.level = Level{0.8, "a & b"};
+  const Axes axes = chart_axes(chart, 8, 6);
+  EXPECT_EQ(axes.y.low, 0.4);
+  EXPECT_GE(axes.y.high, 0.8) << "the level is to be seen";
+  EXPECT_EQ(axes.x.low, 10) << "what is below is left out";
+  const std::string svg = svg_file(chart, {.width = 900, .plot_height = 400, .follows_reader = false});
+  EXPECT_EQ(markup_fault(svg), "");
+  EXPECT_NE(svg.find("a &amp; b"), std::string::npos);
+  EXPECT_EQ(svg.find("@media"), std::string::npos);
+  EXPECT_NE(svg_file(chart).find("@media"), std::string::npos);
+}
+
 TEST(Chart, MarkedPointsAreAllSeen) {
   Chart chart = chart_of({{"a", {{1, 0.1}, {2, kNan}, {3, 0.3}, {4, kNan}, {5, 0.2}}}});
   const auto seen = [](const std::string& text, std::string_view what) {

@@ -45,6 +45,7 @@ Progress::Progress(std::FILE* out, Mode mode, Settings settings)
     : out_(out), mode_(mode), settings_(std::move(settings)) {
   if (!settings_.width) settings_.width = [out] { return terminal_width(out); };
   last_.round = settings_.start_round;
+  last_.plan = settings_.plan;
   last_shown_ = settings_.start_round;
   if (mode_ == Mode::kBar) draw();
 }
@@ -63,8 +64,9 @@ void Progress::update(const RoundLine& line) {
     const std::string test = line.test_accuracy
                                  ? fmt::format("  test {:>7}", human_percent(line.test_accuracy))
                                  : std::string(14, ' ');
-    const std::string left = line.round < settings_.rounds ? fmt::format("  {} left", time_left()) : "";
-    fmt::print(out_, "{}{}  train {:>7}  {:>7}{}\n", counter(), test,
+    const std::string left =
+        line.round < settings_.rounds || line.plan ? fmt::format("  {} left", time_left()) : "";
+    fmt::print(out_, "{}{}{}  train {:>7}  {:>7}{}\n", title(), counter(), test,
                human_percent(line.train_accuracy_median), human_bytes(static_cast<double>(line.bytes_total)),
                left);
     std::fflush(out_);
@@ -88,8 +90,8 @@ void Progress::finish() {
 bool Progress::worth_a_line(const RoundLine& line) const {
   const uint32_t first = settings_.start_round + 1;
   const uint32_t part = std::max<uint32_t>(1, settings_.rounds / settings_.fewest_lines);
-  return line.test_accuracy || line.round == first || line.round >= settings_.rounds ||
-         line.round / part > last_shown_ / part;
+  return (settings_.test_lines && line.test_accuracy) || line.round == first ||
+         line.round >= settings_.rounds || line.round / part > last_shown_ / part;
 }
 
 std::string Progress::counter() const {
@@ -97,7 +99,12 @@ std::string Progress::counter() const {
   return fmt::format("round {:>{}}/{}", last_.round, digits, settings_.rounds);
 }
 
+std::string Progress::title(size_t columns) const {
+  return settings_.title.empty() ? "" : clip_text(settings_.title, columns) + "  ";
+}
+
 std::string Progress::time_left() const {
+  if (last_.plan) return last_.plan->seconds_left ? human_time(*last_.plan->seconds_left) : "--";
   if (last_.round >= settings_.rounds) return human_time(0);
   if (recent_seconds_.size() < kRoundsBeforeEstimate) return "--";
   const double sum = std::accumulate(recent_seconds_.begin(), recent_seconds_.end(), 0.0);
@@ -118,7 +125,7 @@ std::string Progress::bar_line(size_t columns) const {
   }
   parts.push_back({fmt::format("  {} left", time_left()), 0});
 
-  const std::string head = counter() + " ";
+  const std::string head = title(columns / 3) + counter() + " ";
   const auto taken = [&] {
     size_t sum = text_width(head);
     for (const auto& part : parts) sum += text_width(part.text);
@@ -128,8 +135,10 @@ std::string Progress::bar_line(size_t columns) const {
     parts.erase(std::ranges::max_element(parts, {}, &Part::dropped));
   if (taken() + kNarrowestBar > columns) return clip_text(head, columns);
 
-  const double done =
-      settings_.rounds == 0 ? 1.0 : std::min(1.0, static_cast<double>(last_.round) / settings_.rounds);
+  const double done = last_.plan ? std::clamp(last_.plan->done, 0.0, 1.0)
+                      : settings_.rounds == 0
+                          ? 1.0
+                          : std::min(1.0, static_cast<double>(last_.round) / settings_.rounds);
   const size_t bar_columns = std::min(kWidestBar, columns - taken());
   std::string line = head + (settings_.unicode ? block_bar(done, bar_columns) : plain_bar(done, bar_columns));
   for (const auto& part : parts) line += part.text;

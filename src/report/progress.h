@@ -11,13 +11,20 @@
 
 namespace subfleet {
 
+// How far the plan is that a run is a part of.
+struct PlanLine {
+  double done = 0;  // 0 to 1
+  std::optional<double> seconds_left = std::nullopt;
+};
+
 // What a run says after a round.
 struct RoundLine {
   uint32_t round = 0;                                  // rounds done, this one included
   std::optional<double> test_accuracy = std::nullopt;  // if it was measured in this round
   double train_accuracy_median = 0;
-  uint64_t bytes_total = 0;  // down and up, since the run began
-  double seconds = 0;        // wall time since the last line, everything included
+  uint64_t bytes_total = 0;                     // down and up, since the run began
+  double seconds = 0;                           // wall time since the last line, everything included
+  std::optional<PlanLine> plan = std::nullopt;  // then the bar and the time left are the plan's
 };
 
 // Shows how far a run is: one line redrawn in place on a terminal, plain lines elsewhere.
@@ -33,9 +40,12 @@ class Progress {
   };
   struct Settings {
     uint32_t rounds = 0;
-    uint32_t start_round = 0;    // rounds already done, when a run is resumed
-    bool unicode = false;        // block characters in the bar
-    uint32_t fewest_lines = 10;  // of kLines, if there are as many rounds
+    uint32_t start_round = 0;                     // rounds already done, when a run is resumed
+    bool unicode = false;                         // block characters in the bar
+    uint32_t fewest_lines = 10;                   // of kLines, if there are as many rounds
+    std::string title = {};                       // before the round: which run of several
+    bool test_lines = true;                       // of kLines: one for every measured round
+    std::optional<PlanLine> plan = std::nullopt;  // before the first round
     std::function<size_t()> width =
         nullptr;  // columns of the terminal, asked for at every line; empty: look at `out`
   };
@@ -59,6 +69,7 @@ class Progress {
 
  private:
   std::string bar_line(size_t columns) const;
+  std::string title(size_t columns = std::string::npos) const;
   std::string counter() const;
   std::string time_left() const;
   bool worth_a_line(const RoundLine& line) const;

@@ -179,6 +179,39 @@ TEST(Progress, AResumedRunGoesOnCounting) {
   EXPECT_EQ(sink.text().find("round  91/100"), 0U);
 }
 
+TEST(Progress, ARunOfAPlanHasATitleAndThePlansBarAndTime) {
+  Sink sink;
+  Progress progress(sink.file(), Progress::Mode::kBar,
+                    {.rounds = 100,
+                     .start_round = 0,
+                     .title = "3/9 " + std::string(60, 'x'),
+                     .plan = PlanLine{0.25, std::nullopt},
+                     .width = [] { return size_t{81}; }});
+  RoundLine line = line_of(100, true);
+  line.plan = PlanLine{0.5, 90};
+  progress.update(line);
+  const auto frames = frames_of(sink.text());
+  ASSERT_EQ(frames.size(), 2u);
+  for (const std::string& frame : frames) {
+    EXPECT_TRUE(frame.starts_with("3/9 xx")) << frame;
+    EXPECT_LE(text_width(frame), 80u) << frame;
+  }
+  EXPECT_NE(frames[0].find("-- left"), std::string::npos) << frames[0];
+  EXPECT_NE(frames[1].find("round 100/100"), std::string::npos) << "a long title leaves room: " << frames[1];
+  EXPECT_NE(frames[1].find("test 84.1 %"), std::string::npos) << frames[1];
+  EXPECT_NE(frames[1].find("1 m 30 s left"), std::string::npos) << frames[1];
+  EXPECT_NE(frames[1].find("#."), std::string::npos) << "half of the plan, all of the run: " << frames[1];
+}
+
+TEST(Progress, TestsNeedNotBeLines) {
+  Sink sink;
+  Progress progress(sink.file(), Progress::Mode::kLines,
+                    {.rounds = 100, .start_round = 0, .fewest_lines = 2, .title = "a", .test_lines = false});
+  for (uint32_t round = 1; round <= 100; ++round) progress.update(line_of(round, true));
+  EXPECT_EQ(count(sink.text(), "\n"), 3u) << sink.text();
+  EXPECT_EQ(count(sink.text(), "a  round"), 3u) << sink.text();
+}
+
 TEST(Progress, QuietPrintsNothing) {
   Sink sink;
   Progress progress(sink.file(), Progress::Mode::kQuiet, {.rounds = 1});

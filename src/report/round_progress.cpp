@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace subfleet {
 
 void RoundProgress::round_done(Run& run, const RoundRecord& record) {
@@ -16,7 +18,8 @@ void RoundProgress::round_done(Run& run, const RoundRecord& record) {
                     .test_accuracy = record.test_accuracy,
                     .train_accuracy_median = record.train_accuracy_median,
                     .bytes_total = bytes_,
-                    .seconds = now - shown_at_});
+                    .seconds = now - shown_at_,
+                    .plan = plan_ ? std::optional(plan_(now - shown_at_)) : std::nullopt});
   shown_at_ = now;
 }
 

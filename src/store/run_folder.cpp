@@ -21,18 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string setting_text(const toml::node& node) {
-  if (const auto* text = node.as_string()) return one_line(text->get());
-  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-  std::string list;
-  if (const auto* array = node.as_array()) {
-    for (const auto& item : *array) list += (list.empty() ? "" : ", ") + setting_text(item);
-  }
-  return "[" + list + "]";
-}
-
 void collect_settings(const toml::table& table, const std::string& prefix,
                       std::map<std::string, std::string>& settings) {
   for (const auto& [key, node] : table) {
@@ -40,7 +28,7 @@ void collect_settings(const toml::table& table, const std::string& prefix,
     if (const auto* inner = node.as_table()) {
       collect_settings(*inner, name + ".", settings);
     } else {
-      settings[name] = setting_text(node);
+      settings[name] = value_text(node);
     }
   }
 }

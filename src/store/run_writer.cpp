@@ -88,6 +88,10 @@ bool RunWriter::can_go_on(const std::filesystem::path& folder) {
   return has_begun(folder) && std::filesystem::exists(folder / kCheckpoint);
 }
 
+bool RunWriter::is_finished(const std::filesystem::path& folder) {
+  return has_begun(folder) && std::filesystem::exists(folder / kModel);
+}
+
 Provenance RunWriter::provenance(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kProvenance;
   return parse_provenance(read_file(file, kMostTextBytes), file.string());
@@ -111,9 +115,11 @@ void RunWriter::move(const std::filesystem::path& from, const std::filesystem::p
   save_config(to / kConfig, config);  // last, as in begin()
 }
 
-Config RunWriter::config() const { return load_config(file(kConfig)); }
+Config RunWriter::config(const std::filesystem::path& folder) { return load_config(folder / kConfig); }
 
-std::vector<RoundRecord> RunWriter::log() const { return read_round_log(file(kLog)); }
+std::vector<RoundRecord> RunWriter::log(const std::filesystem::path& folder) {
+  return read_round_log(folder / kLog);
+}
 
 uint64_t RunWriter::restore(Run& run, const Provenance& now) {
   load_checkpoint(file(kCheckpoint), run);

@@ -30,8 +30,13 @@ class RunWriter final : public RoundObserver {
   static bool has_begun(const std::filesystem::path& folder);
   static bool can_go_on(const std::filesystem::path& folder);
 
-  // What the run of a folder came from.
+  // Whether the run of a folder has come to its last round, as it was then.
+  static bool is_finished(const std::filesystem::path& folder);
+
+  // What the run of a folder came from, its settings as saved, and its rounds.
   static Provenance provenance(const std::filesystem::path& folder);
+  static Config config(const std::filesystem::path& folder);
+  static std::vector<RoundRecord> log(const std::filesystem::path& folder);
 
   // Leaves only the log and the settings of a run: it will not be gone on with.
   static void give_up(const std::filesystem::path& folder);
@@ -45,8 +50,8 @@ class RunWriter final : public RoundObserver {
   RunWriter& operator=(RunWriter&&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
-  Config config() const;  // as saved
-  std::vector<RoundRecord> log() const;
+  Config config() const { return config(folder_); }
+  std::vector<RoundRecord> log() const { return log(folder_); }
 
   // Puts the run, made from config(), into the state of the last checkpoint and cuts the log back to it.
   // Returns the bytes exchanged so far. Saves the run's configuration, which may differ from config() in what

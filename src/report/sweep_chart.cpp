@@ -1,0 +1,71 @@
+#include "report/sweep_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+
+namespace subfleet {
+namespace {
+
+// Of the rounds that every seed has tested and that are not below `from`.
+Series line_of(const RunResult& run, double from) {
+  std::map<uint32_t, std::vector<SweepTest>> by_round;
+  size_t seeds = 0;
+  for (const SeedResult& seed : run.seeds) {
+    if (seed.diverged) continue;
+    ++seeds;
+    for (const SweepTest& test : seed.tests) by_round[test.round].push_back(test);
+  }
+  Series line{.name = run.name, .points = {}};
+  for (const auto& [round, tests] : by_round) {
+    if (tests.size() < seeds) continue;
+    Point mean;
+    for (const SweepTest& test : tests) {
+      mean.x += static_cast<double>(test.bytes) / static_cast<double>(seeds);
+      mean.y += test.smoothed / static_cast<double>(seeds);
+    }
+    if (mean.y < from) continue;
+    line.points.push_back(mean);
+    const auto [low, high] = std::ranges::minmax(tests, {}, &SweepTest::smoothed);
+    line.band.push_back({mean.x, std::max(from, low.smoothed), high.smoothed});
+  }
+  return line;
+}
+
+// Curves differ where they end: y begins at the whole ten percent below three quarters of the best.
+double lowest_shown(const SweepResults& results) {
+  double best = 0;
+  for (const RunResult& run : results.runs) best = std::max(best, run.accuracy ? run.accuracy->mean : 0);
+  return std::floor(best * 0.75 * 10) / 10;
+}
+
+}  // namespace
+
+Chart sweep_chart(const SweepResults& results) {
+  Chart chart{.title = results.title,
+              .x_label = "bytes exchanged, down and up",
+              .y_label = "test accuracy",
+              .x_unit = Unit::kBytes,
+              .log_x = true,
+              .y_from = lowest_shown(results),
+              .series = {}};
+  for (const RunResult& run : results.runs) {
+    if (!run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from));
+  }
+  if (results.baseline && results.runs[*results.baseline].accuracy) {
+    const double target = results.target * results.runs[*results.baseline].accuracy->mean;
+    chart.level = Level{target, fmt::format("{} × {}: {:.2f} %", results.target,
+                                            results.runs[*results.baseline].name, 100 * target)};
+  }
+  return chart;
+}
+
+std::string sweep_svg(const SweepResults& results) {
+  return svg_file(sweep_chart(results), {.width = 900, .plot_height = 400, .follows_reader = false});
+}
+
+}  // namespace subfleet

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "subfleet/config.h"
+
+namespace subfleet {
+
+// One of the things that a sweep compares: a configuration that is trained once with every seed.
+struct SweepRun {
+  std::string name;
+  std::string slug;  // the name as a part of a folder's name
+  Config config;     // checked; its seed is none of the sweep's
+};
+
+// What a sweep file asks for.
+struct SweepPlan {
+  std::string title;
+  std::vector<uint64_t> seeds;
+  std::optional<size_t> baseline;       // the run that the others are compared with
+  double target = 0.996;                // times the baseline's accuracy at the end: what is to be reached
+  std::optional<uint32_t> last_rounds;  // whose tests are the accuracy at the end; none: a quarter of the run
+  std::vector<SweepRun> runs;
+
+  Config config(size_t run, uint64_t seed) const;
+  // "gold-f32-1", in the sweep's folder.
+  std::string folder(size_t run, uint64_t seed) const;
+};
+
+// Reads a sweep file; `source` names it in errors. `change` may change every configuration before it is
+// checked. Throws Error, naming the run whose configuration is wrong.
+SweepPlan parse_sweep(std::string_view text, std::string_view source,
+                      const std::function<void(Config&)>& change);
+
+// What a round of the configuration exchanges, both ways, without the few bytes around the weights.
+uint64_t estimated_bytes(const Config& config);
+
+}  // namespace subfleet

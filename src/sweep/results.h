@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "subfleet/run.h"
+#include "sweep/plan.h"
+#include "sweep/statistics.h"
+
+namespace subfleet {
+
+// A test of a run: its round, the bytes exchanged by then, what it found, and the mean of it and the tests
+// before it, five in all where there are so many.
+struct SweepTest {
+  uint32_t round = 0;
+  uint64_t bytes = 0;
+  double accuracy = 0, smoothed = 0;
+};
+
+// A run with one seed.
+struct SeedResult {
+  uint64_t seed = 0;
+  bool diverged = false;
+  uint32_t rounds = 0;
+  uint64_t bytes = 0;
+  std::optional<double> accuracy;           // at the end; none if it diverged or was never tested
+  std::optional<double> target;             // what is to be reached; none without the baseline's
+  std::optional<uint64_t> bytes_to_target;  // none: not reached
+  std::vector<SweepTest> tests;
+};
+
+// A run over its seeds. What compares it with the baseline is over the seeds that both have.
+struct RunResult {
+  std::string name;
+  std::vector<SeedResult> seeds;       // those whose run is over
+  std::optional<Estimate> accuracy;    // at the end
+  std::optional<Estimate> difference;  // to the baseline's, of the same seed
+  double bytes_per_round = 0;
+  std::optional<double> times_fewer;         // bytes per round than the baseline
+  size_t targets = 0, reached = 0;           // seeds that have one, and that reached it
+  std::optional<Estimate> bytes_to_target;   // of those that reached it
+  std::optional<double> target_times_fewer;  // bytes to the target than the baseline
+};
+
+struct SweepResults {
+  std::string title;
+  double target = 0;
+  std::optional<uint32_t> last_rounds;
+  std::optional<size_t> baseline;
+  std::vector<RunResult> runs;        // as planned
+  std::vector<std::string> trainers;  // "subfleet 0.1.0 on cuda": all that worked on it
+};
+
+// The rounds of a run with one seed; none while it is not over.
+using RoundLog = std::optional<std::vector<RoundRecord>>;
+
+// logs[run][seed], in the plan's order.
+SweepResults sweep_results(const SweepPlan& plan, const std::vector<std::vector<RoundLog>>& logs);
+
+// Of a run that can learn no more, which is then its last.
+bool is_diverged(const RoundRecord& record);
+
+// The tests of a log with their smoothed accuracies; and the bytes exchanged by the first whose smoothed
+// accuracy, over five tests and no fewer, is at least `accuracy`.
+std::vector<SweepTest> tests_of(std::span<const RoundRecord> log);
+std::optional<uint64_t> bytes_to_reach(std::span<const SweepTest> tests, double accuracy);
+
+}  // namespace subfleet

@@ -1,0 +1,33 @@
+#include "sweep/statistics.h"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace subfleet {
+
+std::optional<Estimate> estimate(std::span<const double> values) {
+  if (values.empty()) return std::nullopt;
+  const auto count = static_cast<double>(values.size());
+  Estimate result{std::accumulate(values.begin(), values.end(), 0.0) / count, std::nullopt, values.size()};
+  if (values.size() == 1) return result;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  result.interval = student_t(values.size() - 1) * std::sqrt(squares / (count - 1) / count);
+  return result;
+}
+
+double student_t(size_t degrees_of_freedom) {
+  constexpr std::array kTable{12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646,
+                              2.3060,  2.2622, 2.2281, 2.2010, 2.1788, 2.1604, 2.1448,
+                              2.1314,  2.1199, 2.1098, 2.1009, 2.0930, 2.0860};
+  if (degrees_of_freedom <= kTable.size()) return kTable[degrees_of_freedom - 1];
+  // Fisher's expansion around the normal quantile: exact to four decimals from here on.
+  constexpr double kNormal = 1.959964;  // the same quantile
+  const auto n = static_cast<double>(degrees_of_freedom);
+  const double z = kNormal, z2 = z * z;
+  return z + z * (z2 + 1) / (4 * n) + z * ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
+         z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n);
+}
+
+}  // namespace subfleet

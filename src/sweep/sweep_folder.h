@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "store/folder_lock.h"
+#include "sweep/results.h"
+
+namespace subfleet {
+
+// The folder of a sweep: a run folder for every run and seed, and what came of them: results.json, results.md
+// and a chart. Locked while this object lives.
+class SweepFolder {
+ public:
+  // Written by whoever shows the sweep.
+  static constexpr auto kResults = "results.json", kTable = "results.md", kChart = "accuracy-over-bytes.svg";
+
+  // Makes the folder where needed.
+  explicit SweepFolder(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  FolderLock lock_;
+};
+
+// Throws Error if the folder, which need not be there, holds something else than this sweep: a run, or runs
+// of these names with other settings, naming the first that differs.
+void check_sweep_folder(const std::filesystem::path& folder, const SweepPlan& plan);
+
+// The rounds of every run and seed that is over: trained to its last round, or diverged.
+std::vector<std::vector<RoundLog>> finished_logs(const std::filesystem::path& folder, const SweepPlan& plan);
+RoundLog finished_log(const std::filesystem::path& run_folder, uint32_t rounds);
+
+// "subfleet 0.1.0 on cuda": everything that trained runs of these plans' folders, without repeats.
+std::vector<std::string> trainers_of(const std::filesystem::path& folder, const SweepPlan& plan);
+
+}  // namespace subfleet
