@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "base/text.h"
@@ -183,7 +182,7 @@ class SvgWriter {
       fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x_of(x), y_of(y));
     };
     for (const Spread& spread : band) go_to(spread.x, spread.high);
-    for (const Spread& spread : std::views::reverse(band)) go_to(spread.x, spread.low);
+    for (auto spread = band.rbegin(); spread != band.rend(); ++spread) go_to(spread->x, spread->low);
     if (!path.empty()) add("<path class=\"band d{}\" d=\"{}Z\"/>\n", index % kColours, path);
   }
 
