@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "base/text.h"
@@ -36,6 +35,7 @@ constexpr std::string_view kStyle = R"css(
 .chart .dot:hover{fill-opacity:1}
 .chart .end{stroke:#fff;stroke-width:1.5}
 .chart .level{stroke:#1f2328;stroke-width:1.25;stroke-dasharray:5 4}
+.chart .over{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
 .chart .band{stroke:none;fill-opacity:.13}
 .chart .s0{stroke:#0072b2}.chart .d0{fill:#0072b2}
 .chart .s1{stroke:#d55e00}.chart .d1{fill:#d55e00}
@@ -53,6 +53,7 @@ constexpr std::string_view kDarkStyle = R"css(@media(prefers-color-scheme:dark){
 .chart .axis{stroke:#56606b}
 .chart .end{stroke:#12161c}
 .chart .level{stroke:#e6edf3}
+.chart .over{stroke:#12161c}
 .chart .s0{stroke:#4aa8e8}.chart .d0{fill:#4aa8e8}
 .chart .s1{stroke:#ff8a3d}.chart .d1{fill:#ff8a3d}
 .chart .s2{stroke:#2fc79a}.chart .d2{fill:#2fc79a}
@@ -115,10 +116,10 @@ class SvgWriter {
     }
     write_frame();
     write_legend();
-    write_level();
     for (size_t i = 0; i < chart_.series.size(); ++i) write_band(i);
     bool empty = true;
     for (size_t i = 0; i < chart_.series.size(); ++i) empty &= !write_series(i);
+    write_level();
     if (empty) {
       add(R"(<text x="{:g}" y="{:g}" text-anchor="middle">nothing measured yet</text>)",
           (kLeft + look_.width - kRight) / 2, (top_ + bottom_) / 2);
@@ -171,7 +172,7 @@ class SvgWriter {
     if (!chart_.level || !can_place({axes_.x.high, chart_.level->y}, chart_)) return;
     const double y = y_of(chart_.level->y);
     add("<path class=\"level\" d=\"M{:g} {:.1f}H{:g}\"/>", kLeft, y, look_.width - kRight);
-    add("<text class=\"name\" x=\"{:g}\" y=\"{:.1f}\">{}</text>\n", kLeft + 8, y - 7,
+    add("<text class=\"name over\" x=\"{:g}\" y=\"{:.1f}\">{}</text>\n", kLeft + 8, y - 7,
         escape_markup(chart_.level->name));
   }
 
@@ -183,7 +184,7 @@ class SvgWriter {
       fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x_of(x), y_of(y));
     };
     for (const Spread& spread : band) go_to(spread.x, spread.high);
-    for (const Spread& spread : std::views::reverse(band)) go_to(spread.x, spread.low);
+    for (auto spread = band.rbegin(); spread != band.rend(); ++spread) go_to(spread->x, spread->low);
     if (!path.empty()) add("<path class=\"band d{}\" d=\"{}Z\"/>\n", index % kColours, path);
   }
 

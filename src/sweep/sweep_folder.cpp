@@ -84,9 +84,10 @@ std::vector<std::string> trainers_of(const fs::path& folder, const SweepPlan& pl
     for (const uint64_t seed : plan.seeds) {
       const fs::path path = folder / plan.folder(run, seed);
       if (!RunWriter::has_begun(path)) continue;
-      for (const Provenance::Session& session : RunWriter::provenance(path).sessions)
+      for (const Provenance::Session& session : RunWriter::provenance(path).sessions) {
         trainers.insert(
             fmt::format("subfleet {} on {} {}", session.version, session.device, session.kernels));
+      }
     }
   }
   return {trainers.begin(), trainers.end()};
