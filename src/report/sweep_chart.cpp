@@ -54,7 +54,7 @@ Chart sweep_chart(const SweepResults& results) {
               .y_from = lowest_shown(results),
               .series = {}};
   for (const RunResult& run : results.runs) {
-    if (!run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from));
+    if (run.drawn && !run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from));
   }
   if (results.baseline && results.runs[*results.baseline].accuracy) {
     const double target = results.target * results.runs[*results.baseline].accuracy->mean;

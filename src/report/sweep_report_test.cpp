@@ -84,6 +84,15 @@ TEST(SweepChart, ShowsMeanSpreadAndTarget) {
   for (const Point& point : line.points) EXPECT_GE(point.y, *chart.y_from);
 }
 
+TEST(SweepChart, LeavesOutWhatIsNotToBeDrawn) {
+  SweepResults results = example();
+  results.runs[0].drawn = false;
+  const Chart chart = sweep_chart(results);
+  ASSERT_EQ(chart.series.size(), 1u);
+  EXPECT_EQ(chart.series[0].name, "half");
+  EXPECT_TRUE(chart.level) << "the baseline counts, drawn or not";
+}
+
 TEST(SweepChart, IsWellFormedAndAlwaysLight) {
   for (const SweepResults& results : {example(), example(std::nullopt), SweepResults{}}) {
     const std::string svg = sweep_svg(results);

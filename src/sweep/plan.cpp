@@ -92,22 +92,27 @@ std::optional<uint32_t> last_rounds_of(const toml::table& file) {
 struct NamedSettings {
   std::string name;
   toml::table settings;
+  bool drawn = true;
 };
 
 std::vector<NamedSettings> runs_of(const toml::table& file) {
   toml::table common;
   if (const toml::table* settings = table_at(file, "settings")) flatten(*settings, "", common);
   const toml::node* node = file.get("run");
-  if (node == nullptr) return {{"", common}};
+  if (node == nullptr) return {{"", common, true}};
   const toml::array* list = node->as_array();
   if (list == nullptr || !list->is_array_of_tables()) throw bad_request("run", "write [[run]] for each run");
   std::vector<NamedSettings> runs;
   for (const toml::node& item : *list) {
     const toml::table& table = *item.as_table();
-    check_keys(table, "key of a run", {"name", "settings"});
-    NamedSettings run{text_at(table, "name"), common};
+    check_keys(table, "key of a run", {"name", "settings", "drawn"});
+    NamedSettings run{text_at(table, "name"), common, true};
     if (run.name.empty()) throw bad_request("run", "every [[run]] needs a name");
     if (const toml::table* settings = table_at(table, "settings")) flatten(*settings, "", run.settings);
+    if (const toml::node* drawn = table.get("drawn")) {
+      if (!drawn->is_boolean()) throw bad_request("drawn", "must be true or false");
+      run.drawn = *drawn->value<bool>();
+    }
     runs.push_back(std::move(run));
   }
   return runs;
@@ -221,9 +226,9 @@ SweepPlan parse_sweep(std::string_view text, std::string_view source,
     throw bad_request(source, error.what());
   }
   for (const NamedSettings& run : runs) {
-    plan.runs.push_back(
-        {run.name, slug_of(run.name),
-         checked_config(run, fmt::format("{}: run '{}'", source, one_line(run.name)), change)});
+    plan.runs.push_back({run.name, slug_of(run.name),
+                         checked_config(run, fmt::format("{}: run '{}'", source, one_line(run.name)), change),
+                         run.drawn});
   }
   try {
     check_names(plan.runs);

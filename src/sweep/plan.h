@@ -15,8 +15,9 @@ namespace subfleet {
 // One of the things that a sweep compares: a configuration that is trained once with every seed.
 struct SweepRun {
   std::string name;
-  std::string slug;  // the name as a part of a folder's name
-  Config config;     // checked; its seed is none of the sweep's
+  std::string slug;   // the name as a part of a folder's name
+  Config config;      // checked; its seed is none of the sweep's
+  bool drawn = true;  // a line of the chart
 };
 
 // What a sweep file asks for.

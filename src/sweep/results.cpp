@@ -127,6 +127,7 @@ SweepResults sweep_results(const SweepPlan& plan, const std::vector<std::vector<
   for (size_t run = 0; run < plan.runs.size(); ++run) {
     RunResult& result = results.runs.emplace_back();
     result.name = plan.runs[run].name;
+    result.drawn = plan.runs[run].drawn;
     for (size_t i = 0; i < plan.seeds.size(); ++i) {
       if (logs[run][i]) result.seeds.push_back(seed_result(plan.seeds[i], *logs[run][i], plan.last_rounds));
     }

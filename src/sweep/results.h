@@ -36,6 +36,7 @@ struct SeedResult {
 // A run over its seeds. What compares it with the baseline is over the seeds that both have.
 struct RunResult {
   std::string name;
+  bool drawn = true;
   std::vector<SeedResult> seeds;       // those whose run is over
   std::optional<Estimate> accuracy;    // at the end
   std::optional<Estimate> difference;  // to the baseline's, of the same seed
