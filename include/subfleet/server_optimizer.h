@@ -19,6 +19,8 @@ struct OptimizerOptions {
   double beta1 = 0.9;   // momentum
   double beta2 = 0.99;  // second moment (fedadam, fedyogi)
   double tau = 1e-3;    // adaptivity; fedexp: what keeps its divisor from 0
+  std::string mean =
+      "holders";  // a weight's update is averaged over those who held it, or over `all` clients
   std::string unheld =
       "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
 };

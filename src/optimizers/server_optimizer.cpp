@@ -12,7 +12,7 @@
 namespace subfleet {
 namespace {
 
-double squared_norm_of_mean(const PartialSum& updates, ThreadPool& pool) {
+double squared_norm_of_mean(const PartialSum& updates, const Averaging& averaging, ThreadPool& pool) {
   const int64_t* sums = updates.sums().data();
   const uint32_t* holders = updates.holders().data();
   const auto examples = static_cast<double>(std::max<uint64_t>(1, updates.examples()));
@@ -22,7 +22,7 @@ double squared_norm_of_mean(const PartialSum& updates, ThreadPool& pool) {
     for (size_t first = begin; first < end; first += kNormLanes) {
       const size_t count = std::min(kNormLanes, end - first);
       for (size_t i = 0; i < count; ++i)
-        lanes[i] += squared_mean(sums[first + i], holders[first + i], examples);
+        lanes[i] += squared_mean(sums[first + i], averaging(holders[first + i]), examples);
     }
     for (size_t half = kNormLanes / 2; half > 0; half /= 2) {
       for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
@@ -36,14 +36,16 @@ double squared_norm_of_mean(const PartialSum& updates, ThreadPool& pool) {
 template <typename Rule>
 class HostOptimizer final : public ServerOptimizer {
  public:
-  HostOptimizer(const Rule& rule, size_t weights) : rule_(rule) {
+  HostOptimizer(const Rule& rule, bool over_all, size_t weights) : rule_(rule), over_all_(over_all) {
     for (auto& moment : moments_) moment.assign(weights, 0.0f);
   }
 
   bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult> results,
             ThreadPool& pool) override {
-    const auto rule = rule_of_round(rule_, results, [&] { return squared_norm_of_mean(updates, pool); });
-    return move(rule, weights, updates, pool, std::make_index_sequence<Rule::kMoments.size()>());
+    const Averaging averaging{over_all_, static_cast<uint32_t>(updates.examples())};
+    const auto rule =
+        rule_of_round(rule_, results, [&] { return squared_norm_of_mean(updates, averaging, pool); });
+    return move(rule, averaging, weights, updates, pool, std::make_index_sequence<Rule::kMoments.size()>());
   }
 
   std::vector<MutableMoment> moments() override {
@@ -54,27 +56,29 @@ class HostOptimizer final : public ServerOptimizer {
 
  private:
   template <typename OfRound, size_t... kIndex>
-  bool move(const OfRound& rule, std::span<float> weights, const PartialSum& updates, ThreadPool& pool,
-            std::index_sequence<kIndex...>) {
+  bool move(const OfRound& rule, const Averaging& averaging, std::span<float> weights,
+            const PartialSum& updates, ThreadPool& pool, std::index_sequence<kIndex...>) {
     return all_weight_ranges(weights.size(), pool, [&](size_t begin, size_t end) {
-      return move_range(rule, updates.sums().data(), updates.holders().data(), begin, end, weights.data(),
-                        moments_[kIndex].data()...);
+      return move_range(rule, averaging, updates.sums().data(), updates.holders().data(), begin, end,
+                        weights.data(), moments_[kIndex].data()...);
     });
   }
 
   template <typename OfRound, typename... Moments>
-  static bool move_range(const OfRound rule, const int64_t* sums, const uint32_t* holders, size_t begin,
-                         size_t end, float* weights, Moments*... moments) {
+  static bool move_range(const OfRound rule, const Averaging averaging, const int64_t* sums,
+                         const uint32_t* holders, size_t begin, size_t end, float* weights,
+                         Moments*... moments) {
     uint32_t finite = 1;
 #pragma omp simd reduction(& : finite)
     for (size_t i = begin; i < end; ++i) {
-      rule(sums[i], holders[i], weights[i], moments[i]...);
+      rule(sums[i], averaging(holders[i]), weights[i], moments[i]...);
       finite &= is_finite(weights[i]);
     }
     return finite != 0;
   }
 
   Rule rule_;
+  bool over_all_;
   std::array<std::vector<float>, Rule::kMoments.size()> moments_;
 };
 
@@ -113,7 +117,7 @@ double default_server_lr(std::string_view optimizer) { return find(optimizer).de
 
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights) {
   return make_from_rule<ServerOptimizer>(options, [&]<typename Rule>(const Rule& rule) {
-    return std::make_unique<HostOptimizer<Rule>>(rule, weights);
+    return std::make_unique<HostOptimizer<Rule>>(rule, options.mean == "all", weights);
   });
 }
 

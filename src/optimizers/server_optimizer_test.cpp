@@ -115,6 +115,31 @@ TEST(ServerOptimizer, FedExpByHand) {
   EXPECT_NEAR(step(1, 100)[1], -0.5, 1e-6) << "never less than fedavg";
 }
 
+// The same two clients: over all 4 examples, unit 0's mean is still -0.125, and unit 1's is 3/4 of -0.5.
+// |mean|^2 = 2 * 0.015625 + 2 * 0.140625 = 0.3125.
+TEST(ServerOptimizer, TheMeanCanBeOverAllClients) {
+  ThreadPool pool(2);
+  PartialSum sum(parameter_count(kTwoUnits));
+  const std::vector<std::vector<uint32_t>> first{{0}}, both{{0, 1}};
+  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(2, 1.0f), 1));
+  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, -0.5f), 3));
+  const std::vector<JobResult> results{{.outcome = JobOutcome::kTrained, .examples = 1, .squared_norm = 2},
+                                       {.outcome = JobOutcome::kTrained, .examples = 3, .squared_norm = 1}};
+  const auto step = [&](const std::string& name) {
+    std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
+    const auto optimizer =
+        make_server_optimizer({.optimizer = name, .lr = 1, .tau = 0.1, .mean = "all"}, weights.size());
+    EXPECT_TRUE(optimizer->step(weights, sum, results, pool));
+    return weights;
+  };
+  EXPECT_NEAR(step("fedavg")[0], -0.125, 1e-6);
+  EXPECT_NEAR(step("fedavg")[1], -0.375, 1e-6);
+  const double eta = 1.25 / (2 * (0.3125 + 0.1));
+  EXPECT_NEAR(step("fedexp")[1], -0.375 * eta, 1e-6);
+  // m = 0.1 * mean, v = 0.01 * m^2.
+  EXPECT_NEAR(step("fedadam")[1], -0.0375 / (0.1 * 0.0375 + 0.1), 1e-6);
+}
+
 TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
   ThreadPool pool(2);
   for (const std::string& name : server_optimizer_names()) {

@@ -22,13 +22,23 @@ SUBFLEET_HOST_DEVICE inline uint32_t is_finite(float value) {
   return std::abs(value) <= std::numeric_limits<float>::max() ? 1u : 0u;
 }
 
+// Over how many examples a weight's updates are averaged, from those of its holders: 0 stays 0.
+struct Averaging {
+  bool over_all = false;
+  uint32_t examples = 0;  // of the round
+
+  SUBFLEET_HOST_DEVICE uint32_t operator()(uint32_t holders) const {
+    return over_all && holders != 0 ? examples : holders;
+  }
+};
+
 // |mean|^2 of a round's updates is summed in one order on every device. A range of weights has kNormLanes
 // lanes: the first adds the range's weights 0, kNormLanes, 2 kNormLanes, ..., the second those after them.
 // The upper half of the lanes is added to the lower until one is left; the ranges are added in their order.
 constexpr size_t kNormLanes = 1024;
 
-// What one weight adds: its squared mean, counted by the share of the examples (at least 1) whose clients
-// held it.
+// What one weight adds: its squared mean, counted by the share of the examples (at least 1) that it is a mean
+// over.
 SUBFLEET_HOST_DEVICE inline double squared_mean(int64_t sum, uint32_t holders, double examples) {
   const double mean = PartialSum::mean_of(sum, holders);
   return static_cast<double>(holders) / examples * mean * mean;

@@ -196,6 +196,7 @@ const std::vector<Key>& keys() {
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
       key("server.beta2", FIELD(server.beta2), "decay of the second moment", true, {0, 0.999999}),
       key("server.tau", FIELD(server.tau), "adaptivity; fedexp: added to its divisor", true, {1e-12, 1e6}),
+      key("server.mean", FIELD(server.mean), "a weight's update is averaged over those who held it ('holders') or over 'all' clients of the round, as the paper's equations have it"),
       key("server.unheld", FIELD(server.unheld), "a weight nobody held: 'freeze' or 'decay'"),
       key("run.rounds", FIELD(run.rounds), "rounds in all", false, kCount),
       key("run.seed", FIELD(run.seed), "names every random choice of the run"),
@@ -388,6 +389,8 @@ void validate(Config& config) {
   check_code(model, config.code);
   find_codec(config.wire.down);
   find_codec(config.wire.up);
+  if (config.server.mean != "holders" && config.server.mean != "all")
+    throw unknown_name("server.mean", config.server.mean, std::vector<std::string>{"holders", "all"});
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }

@@ -164,6 +164,7 @@ TEST(Config, ValidateChecksWhatOnlyShowsTogether) {
   EXPECT_NE(with("code.keep", "0.3"), "none");  // gold keeps half
   EXPECT_NE(with("server.optimizer", "sgd"), "none");
   EXPECT_NE(with("server.unheld", "drop"), "none");
+  EXPECT_NE(with("server.mean", "some"), "none");
 }
 
 TEST(Config, TheServersRateDefaultsToTheOptimizers) {

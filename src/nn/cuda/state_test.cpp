@@ -63,13 +63,14 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
   const Stream stream;
   ThreadPool pool(2);
   for (const std::string& name : server_optimizer_names()) {
-    for (const std::string unheld : {"freeze", "decay"}) {
-      const OptimizerOptions options{.optimizer = name, .tau = 1e-3, .unheld = unheld};
+    for (const auto& [unheld, mean] :
+         {std::pair{"freeze", "holders"}, {"decay", "holders"}, {"freeze", "all"}}) {
+      const OptimizerOptions options{.optimizer = name, .tau = 1e-3, .mean = mean, .unheld = unheld};
       CudaState state(kSome, options, stream);
       HostState expected(kSome, options, pool);
       Random random({.seed = 5});
       const std::vector<float> weights = random_values(state.size(), random);
-      expect_same_bits(state, expected, fmt::format("{}, {}, at the start", name, unheld));
+      expect_same_bits(state, expected, fmt::format("{}, {}, {}, at the start", name, unheld, mean));
       state.set_weights(weights);
       expected.set_weights(weights);
       for (uint64_t round = 1; round <= 3; ++round) {
@@ -78,7 +79,7 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
           each->with_sum([&](PartialSum& sum) { fill(sum, round); });
           EXPECT_TRUE(each->step(two_results()));
         }
-        expect_same_bits(state, expected, fmt::format("{}, {}, step {}", name, unheld, round));
+        expect_same_bits(state, expected, fmt::format("{}, {}, {}, step {}", name, unheld, mean, round));
       }
     }
   }
