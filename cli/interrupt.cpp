@@ -16,9 +16,12 @@ void on_signal(int number) {
   asked_to_stop = number;
   std::signal(number, SIG_DFL);
   if (number != SIGINT) return;  // mpirun, too, sends SIGTERM; nobody is there to press keys
-  for (const char* text : {"\n", what_is_done, "\n"}) {
+  const auto say = [](const char* text) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
-  }
+  };
+  say("\n");
+  say(what_is_done);
+  say("\n");
 }
 
 }  // namespace

@@ -54,9 +54,10 @@ void check_outputs(const ReportRequest& request, const std::optional<std::filesy
   std::set<std::filesystem::path> names;
   for (const auto& [option, path] :
        {std::pair("--out", page), std::pair("--svg", request.svg), std::pair("--csv", request.csv)}) {
-    if (path && !names.insert(weakly_canonical(*path)).second)
+    if (path && !names.insert(weakly_canonical(*path)).second) {
       throw bad_request(option,
                         "names a file that something else of the report goes to; give it another name");
+    }
   }
 }
 

@@ -18,6 +18,8 @@ std::string layer_of(const ParameterSpec& parameter) {
 
 }  // namespace
 
+bool quickly_drawn(const Config& config) { return config.round.clients <= 1000; }
+
 std::vector<uint32_t> first_clients(const RunSummary& run, const Config& config) {
   const uint32_t count = config.round.clients, draw = draw_of_round(config, 1);
   if (run.provenance && run.provenance->data.clients >= count)

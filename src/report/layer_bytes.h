@@ -8,6 +8,9 @@
 
 namespace subfleet {
 
+// Whether a page can draw the masks of a round in a moment: it has few enough clients.
+bool quickly_drawn(const Config& config);
+
 // What one layer's part of a round is.
 struct LayerBytes {
   std::string layer;

@@ -98,9 +98,9 @@ std::string settings_part(const PageRuns& shown) {
                         shown.groups.size() == 1 ? " open=\"\"" : "", escape_markup(group.name));
     for (const size_t member : group.members) {
       const auto config = config_of(shown.runs[member]);
-      if (config)
-        part += fmt::format("<pre class=\"command\">{}</pre>\n",
-                            escape_markup(train_command(shown.runs[member], *config)));
+      if (!config) continue;
+      part += fmt::format("<pre class=\"command\">{}</pre>\n",
+                          escape_markup(train_command(shown.runs[member], *config)));
     }
     const RunSummary& first = shown.first_of(i);
     part += fmt::format("<pre>{}</pre>\n</details>\n",

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "codes/quality.h"
 #include "report/book_picture.h"
+#include "report/layer_bytes.h"
 #include "report/page_parts.h"
 #include "report/run_command.h"
 #include "subfleet/error.h"
@@ -18,10 +19,11 @@ namespace {
 constexpr size_t kMostPictures = 12;  // about 50 kB each
 
 std::string caption_of(const BookQuality& quality) {
-  std::string text = fmt::format("Every client keeps {} of {} units", quality.least_weight, quality.length);
-  if (quality.least_weight != quality.largest_weight)
-    text = fmt::format("Clients keep {} to {} of {} units", quality.least_weight, quality.largest_weight,
-                       quality.length);
+  std::string text =
+      quality.least_weight == quality.largest_weight
+          ? fmt::format("Every client keeps {} of {} units", quality.least_weight, quality.length)
+          : fmt::format("Clients keep {} to {} of {} units", quality.least_weight, quality.largest_weight,
+                        quality.length);
   if (quality.mean_overlap && quality.largest_overlap && quality.correlation) {
     text += fmt::format(
         "; two share {:.1f} in the mean and {} at most; correlation at most {} ({:.3f} of the length)",
@@ -82,7 +84,7 @@ std::string books_part(const PageRuns& shown) {
   std::string part;
   for (size_t i = 0; i < shown.groups.size(); ++i) {
     const auto config = config_of(shown.first_of(i));
-    if (!config) continue;
+    if (!config || !quickly_drawn(*config)) continue;
     std::string figures;
     try {
       figures = pictures.figures_of(*config);

@@ -101,7 +101,7 @@ std::string bytes_part(const PageRuns& shown) {
   double most = 0;
   for (size_t i = 0; i < shown.groups.size(); ++i) {
     const auto config = config_of(shown.first_of(i));
-    if (!config) continue;
+    if (!config || !quickly_drawn(*config)) continue;
     try {
       layers[i] = bytes_by_layer(shown.first_of(i), *config);
     } catch (const Error&) {

@@ -87,6 +87,14 @@ all("details").forEach((details, number) => {
   details.ontoggle = () => { chosen.open[number] = details.open; save(); };
 });
 
+// On paper, everything is unfolded, unless that were many pages.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = body.classList.contains("many") ? [] : all("details:not([open])");
+  for (const details of folded) details.open = true;
+});
+addEventListener("afterprint", () => { for (const details of folded) details.open = false; });
+
 // Values under the pointer.
 const units = ["B", "kB", "MB", "GB", "TB", "PB"];
 const text = (value, unit) => {

@@ -6,7 +6,7 @@ std::string_view page_style() {
   return R"css(
 :root{color-scheme:light dark;--page:#f6f8fa;--card:#fff;--edge:#dfe3e8;--ink:#1f2328;--soft:#57606a;--bar:#cfe6f5;--key:#0072b2;--hover:#eef2f6}
 @media screen and (prefers-color-scheme:dark){:root{--page:#0b0e13;--card:#12161c;--edge:#2a313a;--ink:#e6edf3;--soft:#9aa4af;--bar:#15415f;--key:#4aa8e8;--hover:#1a2029}
-figure img{filter:invert(.92) hue-rotate(180deg)}}
+figure img{filter:brightness(.88)}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 main{max-width:1320px;margin:0 auto;padding:36px 24px 48px}
@@ -33,6 +33,7 @@ th.t,td.t{text-align:left}
 th:first-child,td:first-child{padding-left:18px}
 th:last-child,td:last-child{padding-right:18px}
 td.run{font-weight:600;max-width:300px;overflow:hidden;text-overflow:ellipsis}
+td.run svg{margin-right:9px;vertical-align:middle}
 td i{font-style:normal;color:var(--soft)}
 td .bar{display:block;height:4px;border-radius:2px;background:var(--bar);margin:3px 0 0 auto}
 .js .sortable th{cursor:pointer;user-select:none}
@@ -55,7 +56,8 @@ tr.off td{opacity:.45}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,520px),1fr));gap:18px}
 .charts .card{padding:8px 6px 2px;position:relative}
 .charts svg{display:block;width:100%;height:auto}
-.many .charts .line{stroke-width:1.4;stroke-opacity:.75}
+.many .wide{max-height:440px}
+.many .charts .line{stroke-width:1.3;stroke-opacity:.6}
 .many .charts .band{fill-opacity:.05}
 .many .charts .end{r:2.5px;stroke-width:.75}
 .charts g{transition:opacity .12s}
@@ -75,7 +77,7 @@ tr.off td{opacity:.45}
 .key span{display:inline-flex;align-items:center;gap:7px}
 figure{margin:0;padding:12px 16px}
 figure img{display:block;width:100%;max-width:1600px;height:auto;border-radius:6px}
-.searches{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,520px),1fr));gap:18px}
+.searches{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,520px),1fr));gap:18px}
 .searches img{filter:none}
 figcaption{color:var(--soft);font-size:13px;margin-top:8px}
 details{margin-top:10px}
@@ -94,10 +96,14 @@ h2{break-after:avoid}
 .filter,#tip,.guide{display:none!important}
 .wide,.legend{max-height:none;overflow:visible;position:static}
 .charts{grid-template-columns:1fr 1fr}
-table{font-size:10.5px}
-th,td{padding:4px 6px;white-space:normal}
-thead th{position:static}
-details:not([open]){display:none}
+table{font-size:10px}
+th,td{padding:4px 5px}
+th{font-size:9.5px;white-space:normal}
+td.run{max-width:180px}
+thead th{position:static;background:none}
+pre{font-size:9px;white-space:pre-wrap}
+details.card{break-inside:auto}
+details pre:not(.command){columns:3}
 }
 )css";
 }

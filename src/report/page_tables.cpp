@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "report/chart.h"
 #include "report/differences.h"
 #include "report/page_parts.h"
 
@@ -38,9 +39,9 @@ uint32_t rounds_done(const PageRuns& shown, size_t group) {
   return most;
 }
 
-std::string name_cell(size_t group, const std::string& name) {
-  return fmt::format("<tr data-s=\"{0}\"><td class=\"t run\" title=\"{1}\">{1}</td>", group,
-                     escape_markup(name));
+std::string name_cell(size_t group, const std::string& name, const std::string& sample = "") {
+  return fmt::format("<tr data-s=\"{0}\"><td class=\"t run\" title=\"{1}\">{2}{1}</td>", group,
+                     escape_markup(name), sample);
 }
 
 std::string reached_cell(const GroupFigures& row, double most) {
@@ -88,7 +89,7 @@ std::string runs_table(const PageRuns& shown) {
   for (size_t i = 0; i < shown.groups.size(); ++i) {
     const RunSummary& run = shown.first_of(i);
     const GroupFigures& row = shown.figures[i];
-    table += name_cell(i, shown.groups[i].name);
+    table += name_cell(i, shown.groups[i].name, several ? line_sample(i) : "");
     table += fmt::format("<td class=\"t\">{}</td>", text_or_dash(run.family));
     table += cell(number_or_dash(run.keep), run.keep);
     table += fmt::format("<td class=\"t\">{}</td>", text_or_dash(run.optimizer));

@@ -171,7 +171,7 @@ std::string percent_text(const std::optional<Estimate>& estimate) {
 
 std::string bytes_text(const std::optional<Estimate>& estimate) {
   if (!estimate) return "-";
-  const std::string mean = human_bytes(estimate->mean);
+  std::string mean = human_bytes(estimate->mean);
   constexpr double kNegligible = 0.0005;  // of the mean: less than three digits show
   if (!estimate->interval || *estimate->interval < kNegligible * estimate->mean) return mean;
   return fmt::format("{} ± {}", mean, human_bytes(*estimate->interval));
