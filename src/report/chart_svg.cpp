@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/chart.h"
+#include "report/chart_style.h"
 #include "report/output_file.h"
 
 namespace subfleet {
@@ -14,59 +15,13 @@ namespace {
 
 constexpr double kPageWidth = 600, kPageHeight = 280;  // on a page, charts stand side by side
 constexpr double kLeft = 74, kRight = 28, kTitleBase = 32, kLegendTop = 56, kLegendRow = 22, kBottom = 58;
-constexpr size_t kColours = 7;
 constexpr size_t kMostDots = 120;        // of one series
 constexpr size_t kMostPagePoints = 400;  // of one series: more than a page has pixels for
-
-// Okabe and Ito's colours, told apart with any colour vision; a little lighter on dark. Beyond seven, lines
-// are dashed.
-constexpr std::string_view kStyle = R"css(
-.chart{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12.5px}
-.chart .paper{fill:#fff;stroke:#e3e6ea}
-.chart text{fill:#57606a}
-.chart .title{font-size:16px;font-weight:600;fill:#1f2328}
-.chart .name{font-size:13px;fill:#1f2328}
-.chart .grid{stroke:#e9ecef;stroke-width:1}
-.chart .axis{stroke:#8c959f;stroke-width:1}
-.chart .line{fill:none;stroke-width:2.25;stroke-linejoin:round;stroke-linecap:round}
-.chart .dot{stroke:none;fill-opacity:0}
-.chart .dot:hover{fill-opacity:1}
-.chart .end{stroke:#fff;stroke-width:1.5}
-.chart .level{stroke:#1f2328;stroke-width:1.25;stroke-dasharray:5 4}
-.chart .over{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
-.chart .band{stroke:none;fill-opacity:.13}
-.chart .outer{stroke:none;fill-opacity:.07}
-.chart .s0{stroke:#0072b2}.chart .d0{fill:#0072b2}
-.chart .s1{stroke:#d55e00}.chart .d1{fill:#d55e00}
-.chart .s2{stroke:#009e73}.chart .d2{fill:#009e73}
-.chart .s3{stroke:#b5548a}.chart .d3{fill:#b5548a}
-.chart .s4{stroke:#c98a00}.chart .d4{fill:#c98a00}
-.chart .s5{stroke:#3a9bd9}.chart .d5{fill:#3a9bd9}
-.chart .s6{stroke:#6e7781}.chart .d6{fill:#6e7781}
-)css";
-constexpr std::string_view kDarkStyle = R"css(@media screen and (prefers-color-scheme:dark){
-.chart .paper{fill:#12161c;stroke:#2a313a}
-.chart text{fill:#9aa4af}
-.chart .title,.chart .name{fill:#e6edf3}
-.chart .grid{stroke:#232a33}
-.chart .axis{stroke:#56606b}
-.chart .end{stroke:#12161c}
-.chart .level{stroke:#e6edf3}
-.chart .over{stroke:#12161c}
-.chart .s0{stroke:#4aa8e8}.chart .d0{fill:#4aa8e8}
-.chart .s1{stroke:#ff8a3d}.chart .d1{fill:#ff8a3d}
-.chart .s2{stroke:#2fc79a}.chart .d2{fill:#2fc79a}
-.chart .s3{stroke:#e08fbd}.chart .d3{fill:#e08fbd}
-.chart .s4{stroke:#f0b429}.chart .d4{fill:#f0b429}
-.chart .s5{stroke:#86cbf5}.chart .d5{fill:#86cbf5}
-.chart .s6{stroke:#aab4be}.chart .d6{fill:#aab4be}
-}
-)css";
 
 std::string_view dashes(size_t series) {
   constexpr std::array<std::string_view, 3> kDashes{"", " stroke-dasharray=\"7 5\"",
                                                     " stroke-dasharray=\"2 5\""};
-  return kDashes[series / kColours % kDashes.size()];
+  return kDashes[series / kChartColours % kDashes.size()];
 }
 
 struct LegendEntry {
@@ -103,7 +58,7 @@ class SvgWriter {
     legend_ = legend_of(chart_, look_.width);
     place();
     open_element(fmt::format(R"( width="{:g}" height="{:g}" {})", look_.width, height_, kChartMarker));
-    add("<style>{}{}</style>\n", kStyle, look_.follows_reader ? kDarkStyle : "");
+    add("<style>{}{}</style>\n", kChartStyle, look_.follows_reader ? kDarkChartStyle : "");
     add(R"(<rect class="paper" x=".5" y=".5" width="{:g}" height="{:g}" rx="8"/>)", look_.width - 1,
         height_ - 1);
     svg_ += "\n";
@@ -194,7 +149,7 @@ class SvgWriter {
   void write_legend() {
     for (size_t i = 0; i < legend_.size(); ++i) {
       const auto& [name, x, y] = legend_[i];
-      add("<path class=\"line s{}\"{} d=\"M{:g} {:g}h20\"/>", i % kColours, dashes(i), x + 1, y - 4.5);
+      add("<path class=\"line s{}\"{} d=\"M{:g} {:g}h20\"/>", i % kChartColours, dashes(i), x + 1, y - 4.5);
       add("<text class=\"name\" x=\"{:g}\" y=\"{:g}\">{}</text>\n", x + 30, y, escape_markup(name));
     }
   }
@@ -220,7 +175,7 @@ class SvgWriter {
     };
     for (const Spread& spread : band) go_to(spread.x, spread.high);
     for (auto spread = band.rbegin(); spread != band.rend(); ++spread) go_to(spread->x, spread->low);
-    if (!path.empty()) add("<path class=\"{} d{}\" d=\"{}Z\"/>\n", style, index % kColours, path);
+    if (!path.empty()) add("<path class=\"{} d{}\" d=\"{}Z\"/>\n", style, index % kChartColours, path);
   }
 
   // The points of a series that can be placed, and the path through them.
@@ -248,7 +203,7 @@ class SvgWriter {
   bool write_dotted_line(size_t index) {
     const auto [placed, path] = line_of(chart_.series[index]);
     if (placed.empty()) return false;
-    add("<path class=\"line s{}\"{} d=\"{}\"/>\n", index % kColours, dashes(index), path);
+    add("<path class=\"line s{}\"{} d=\"{}\"/>\n", index % kChartColours, dashes(index), path);
     const size_t stride = (placed.size() + kMostDots - 1) / kMostDots;
     for (size_t i = 0; i < placed.size(); ++i) {
       const bool end = i + 1 == placed.size();
@@ -264,8 +219,9 @@ class SvgWriter {
     for (const Point& point : placed)
       fmt::format_to(std::back_inserter(values), "{:.6g} {:.5g} ", point.x, point.y);
     values.pop_back();
-    add("<path class=\"line s{}\"{} d=\"{}\" data-v=\"{}\"/>", index % kColours, dashes(index), path, values);
-    add("<circle class=\"end d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", index % kColours,
+    add("<path class=\"line s{}\"{} d=\"{}\" data-v=\"{}\"/>", index % kChartColours, dashes(index), path,
+        values);
+    add("<circle class=\"end d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", index % kChartColours,
         x_of(placed.back().x), y_of(placed.back().y));
     return true;
   }
@@ -279,7 +235,7 @@ class SvgWriter {
     };
     add("<circle class=\"{} d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"><title>{}: {} {}, {} "
         "{}</title></circle>\n",
-        seen ? "end" : "dot", index % kColours, x_of(point.x), y_of(point.y),
+        seen ? "end" : "dot", index % kChartColours, x_of(point.x), y_of(point.y),
         escape_markup(chart_.series[index].name), escape_markup(chart_.x_label),
         value(point.x, chart_.x_unit), escape_markup(chart_.y_label), value(point.y, chart_.y_unit));
   }
@@ -320,9 +276,9 @@ std::string svg_element(const Chart& chart) {
 std::string line_sample(size_t series) {
   return fmt::format(
       R"(<svg class="chart" viewBox="0 0 26 10" width="26" height="10"><path class="line s{}"{} d="M2 5h22"/></svg>)",
-      series % kColours, dashes(series));
+      series % kChartColours, dashes(series));
 }
 
-std::string chart_style() { return fmt::format("{}{}", kStyle, kDarkStyle); }
+std::string chart_style() { return fmt::format("{}{}", kChartStyle, kDarkChartStyle); }
 
 }  // namespace subfleet

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "report/chart_style.h"
 #include "report/curves.h"
 #include "report/layer_bytes.h"
 #include "report/page_parts.h"
@@ -46,8 +47,6 @@ class Layers {
   std::vector<std::string> names_;
 };
 
-constexpr size_t kBarColours = 7;
-
 std::string bar_cell(const std::vector<LayerBytes>& layers, double LayerBytes::*way, double most,
                      Layers& known) {
   constexpr double kWidth = 1000;
@@ -60,7 +59,7 @@ std::string bar_cell(const std::vector<LayerBytes>& layers, double LayerBytes::*
     fmt::format_to(std::back_inserter(cell),
                    "<rect class=\"d{}\" x=\"{:.2f}\" y=\"0\" width=\"{:.2f}\" height=\"16\"><title>{}: "
                    "{}</title></rect>",
-                   known.index(layer.layer) % kBarColours, x, width, escape_markup(layer.layer),
+                   known.index(layer.layer) % kChartColours, x, width, escape_markup(layer.layer),
                    human_bytes(layer.*way));
     x += width;
     sum += layer.*way;
@@ -130,7 +129,7 @@ std::string bytes_part(const PageRuns& shown) {
         "<span><svg class=\"chart\" viewBox=\"0 0 12 12\" width=\"12\" height=\"12\"><rect class=\"d{}\" "
         "width=\"12\" "
         "height=\"12\" rx=\"2\"/></svg>{}</span>\n",
-        i % kBarColours, escape_markup(known.names()[i]));
+        i % kChartColours, escape_markup(known.names()[i]));
   }
   return fmt::format(
       "<h2>Bytes by layer and direction</h2>\n<p>Those of the first round, dealt to the layers by the "
