@@ -3,25 +3,32 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <string_view>
+#include <cstring>
 
 namespace subfleet::cli {
 namespace {
 
-volatile std::sig_atomic_t asked_to_stop = 0;  // a signal handler can reach nothing else
+// A signal handler can reach nothing else.
+volatile std::sig_atomic_t asked_to_stop = 0;
+const char* volatile what_is_done = "";
 
 void on_signal(int number) {
   asked_to_stop = number;
   std::signal(number, SIG_DFL);
   if (number != SIGINT) return;  // mpirun, too, sends SIGTERM; nobody is there to press keys
-  constexpr std::string_view kMessage = "\nfinishing this round; press Ctrl-C again to stop now\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  const auto say = [](const char* text) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
+  };
+  say("\n");
+  say(what_is_done);
+  say("\n");
 }
 
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch(const char* message) {
   asked_to_stop = 0;
+  what_is_done = message;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
 }

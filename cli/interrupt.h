@@ -6,7 +6,8 @@ namespace subfleet::cli {
 // at once.
 class InterruptWatch {
  public:
-  InterruptWatch();
+  // The message says, after Ctrl-C, what is still done; it outlives this object.
+  explicit InterruptWatch(const char* message = "finishing this round; press Ctrl-C again to stop now");
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;

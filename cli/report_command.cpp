@@ -1,30 +1,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "commands.h"
+#include "interrupt.h"
+#include "report/csv.h"
+#include "report/curves.h"
 #include "report/differences.h"
 #include "report/output_file.h"
 #include "report/page.h"
+#include "report/run_groups.h"
 #include "report/terminal.h"
 #include "report/text_chart.h"
+#include "store/run_writer.h"
 #include "subfleet/error.h"
+#include "sweep/results.h"
 
 namespace subfleet::cli {
 namespace {
 
 struct ReportRequest {
   std::vector<std::filesystem::path> folders;
-  std::optional<std::filesystem::path> out, svg;
+  std::optional<std::filesystem::path> out, svg, csv;
   std::optional<double> accuracy;
-  bool json = false;
+  bool json = false, watch = false;
 };
 
 // A run's own page stands in its folder; one of several runs, where the command is run.
@@ -36,43 +50,101 @@ std::optional<std::filesystem::path> page_path(const ReportRequest& request) {
 void check_outputs(const ReportRequest& request, const std::optional<std::filesystem::path>& page) {
   if (page) check_output("--out", *page, OutputKind::kPage);
   if (request.svg) check_output("--svg", *request.svg, OutputKind::kChart);
-  if (page && request.svg && weakly_canonical(*page) == weakly_canonical(*request.svg))
-    throw bad_request("--svg", "names the file that the page goes to; give the chart another name");
+  if (request.csv) check_output("--csv", *request.csv, OutputKind::kCsv);
+  std::set<std::filesystem::path> names;
+  for (const auto& [option, path] :
+       {std::pair("--out", page), std::pair("--svg", request.svg), std::pair("--csv", request.csv)}) {
+    if (path && !names.insert(weakly_canonical(*path)).second) {
+      throw bad_request(option,
+                        "names a file that something else of the report goes to; give it another name");
+    }
+  }
 }
 
-void report(const ReportRequest& request) {
+void check_request(const ReportRequest& request) {
   if (request.accuracy && !(*request.accuracy > 0 && *request.accuracy <= 1)) {
     throw bad_request("--accuracy", fmt::format("{:g} is not between 0 and 1", *request.accuracy));
   }
-  const auto runs = load_runs(request.folders);
-  const auto page = page_path(request);
-  check_outputs(request, page);
-  const auto comparison = compare_runs(runs, request.accuracy);
-  const auto curve = accuracy_over_bytes(runs);
+  if (request.watch && request.json)
+    throw bad_request("--watch", "keeps a page up to date; leave out --json");
+}
 
+void print_report(std::span<const RunSummary> runs, const Comparison& comparison) {
+  const auto terminal = look_at_terminal(stdout);
+  constexpr size_t kDifferencesWidth = 120;
+  const std::string differences =
+      differences_table(representatives(runs, group_by_seed(runs)), kDifferencesWidth);
+  fmt::print("{}\n{}{}", report_table(runs, comparison), differences.empty() ? "" : differences + "\n",
+             text_chart(accuracy_over_bytes(runs), {.unicode = terminal.unicode,
+                                                    .colour = terminal.colour,
+                                                    .width = std::clamp<size_t>(terminal.width, 40, 70)}));
+  for (const auto& run : runs) {
+    if (run.rounds.empty()) fmt::print("\n{} has no rounds yet\n", run.name);
+  }
+}
+
+// Writes what was asked for and says where it is.
+void write_files(const ReportRequest& request, std::span<const RunSummary> runs,
+                 const Comparison& comparison) {
+  std::FILE* notes = request.json ? stderr : stdout;
+  const auto write = [&](std::string_view what, const std::filesystem::path& path, const std::string& text) {
+    write_file(path, text);
+    fmt::print(notes, "{:<6} {}\n", what, one_line(path.string()));
+  };
+  fmt::print(notes, "\n");
+  if (const auto page = page_path(request)) write("page", *page, report_page(runs, comparison));
+  if (request.svg) write("chart", *request.svg, svg_file(accuracy_over_bytes(runs)));
+  if (request.csv) write("csv", *request.csv, report_csv(runs));
+}
+
+// As the shell makes them of SWEEP/*: beside the run folders there are a sweep's own files.
+void leave_out_files(std::vector<std::filesystem::path>& folders) {
+  const auto is_file = [](const std::filesystem::path& path) {
+    std::error_code code;
+    return std::filesystem::is_regular_file(path, code);
+  };
+  if (!std::ranges::all_of(folders, is_file)) std::erase_if(folders, is_file);
+}
+
+void report(const ReportRequest& request) {
+  const auto runs = load_runs(request.folders);
+  check_outputs(request, page_path(request));
+  const auto comparison = compare_runs(runs, request.accuracy);
   if (request.json) {
     fmt::print("{}", report_json(runs, comparison));
   } else {
-    const auto terminal = look_at_terminal(stdout);
-    constexpr size_t kDifferencesWidth = 120;
-    const std::string differences = differences_table(runs, kDifferencesWidth);
-    fmt::print("{}\n{}{}", report_table(runs, comparison), differences.empty() ? "" : differences + "\n",
-               text_chart(curve, {.unicode = terminal.unicode,
-                                  .colour = terminal.colour,
-                                  .width = std::clamp<size_t>(terminal.width, 40, 70)}));
-    for (const auto& run : runs) {
-      if (run.rounds.empty()) fmt::print("\n{} has no rounds yet\n", run.name);
+    print_report(runs, comparison);
+  }
+  write_files(request, runs, comparison);
+}
+
+// Trained to its last round, or diverged.
+bool is_over(const RunSummary& run) {
+  return RunWriter::is_finished(run.folder) || (!run.rounds.empty() && is_diverged(run.rounds.back()));
+}
+
+// Rewrites the page, which reloads itself, as the logs grow, until all runs have ended or Ctrl-C comes.
+void watch(const ReportRequest& request) {
+  constexpr auto kPause = std::chrono::seconds(1);
+  const std::filesystem::path page = *page_path(request);
+  check_outputs(request, page);
+  const InterruptWatch interrupt("writing the report a last time");
+  std::optional<std::vector<uint32_t>> written;  // the rounds of each run that the page knows
+  while (true) {
+    const auto runs = load_runs(request.folders);
+    if (interrupt.interrupted() || std::ranges::all_of(runs, is_over)) break;
+    std::vector<uint32_t> rounds;
+    for (const RunSummary& run : runs) rounds.push_back(run.rounds.empty() ? 0 : run.rounds.back().round);
+    if (rounds != written) {
+      write_file(page, report_page(runs, compare_runs(runs, request.accuracy), Reload::kYes));
+      if (!written) fmt::print("watching; open {}\n", one_line(page.string()));
+      std::fflush(stdout);
+      written = std::move(rounds);
     }
+    std::this_thread::sleep_for(kPause);
   }
-  std::FILE* notes = request.json ? stderr : stdout;
-  if (page) {
-    write_file(*page, report_page(runs, comparison));
-    fmt::print(notes, "\npage   {}\n", one_line(page->string()));
-  }
-  if (request.svg) {
-    write_file(*request.svg, svg_file(curve));
-    fmt::print(notes, "chart  {}\n", one_line(request.svg->string()));
-  }
+  report(request);
+  if (interrupt.interrupted()) throw Stopped{interrupt.signal()};
 }
 
 }  // namespace
@@ -96,7 +168,22 @@ void add_report_command(CLI::App& program) {
           "compare the bytes needed to reach this test accuracy, 0 to 1 (the highest that all runs reach)")
       ->type_name("A");
   command->add_flag("--json", request->json, "print the table as JSON; write a page only where --out says");
-  command->callback([request] { report(*request); });
+  command
+      ->add_option("--csv", request->csv,
+                   "also write every test of every run: round, bytes, accuracies, losses")
+      ->type_name("FILE");
+  command->add_flag("--watch", request->watch,
+                    "keep the page up to date while runs are trained, until they end or Ctrl-C");
+  command->footer(
+      "Runs that differ in their seed alone are one row and one line: the mean over the seeds, with its 95 "
+      "%\n"
+      "interval. 'subfleet report SWEEP/*' compares the runs of a sweep; plain files are left out.");
+  command->callback([request] {
+    check_request(*request);
+    leave_out_files(request->folders);
+    if (request->watch) return watch(*request);
+    report(*request);
+  });
 }
 
 }  // namespace subfleet::cli

@@ -25,6 +25,7 @@
 #include "report/sweep_chart.h"
 #include "report/sweep_report.h"
 #include "report/terminal.h"
+#include "store/event_file.h"
 #include "store/run_folder.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
@@ -239,7 +240,8 @@ class Sweep {
       clock_.round_done(trial.run, seconds);
       return plan_line();
     });
-    const std::array<RoundObserver*, 2> observers{&writer, &shown};
+    EventFile events(path, writer.log());
+    const std::array<RoundObserver*, 3> observers{&writer, &events, &shown};
     try {
       if (!subfleet::train(run, observers, [&] { return watch.interrupted(); })) {
         writer.checkpoint(run);

@@ -20,6 +20,7 @@
 #include "report/progress.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
+#include "store/event_file.h"
 #include "store/run_folder.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
@@ -158,7 +159,8 @@ void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint6
                      .unicode = look_at_terminal(stdout).unicode,
                      .width = {}});
   RoundProgress shown(progress, bytes);
-  const std::array<RoundObserver*, 2> observers{&writer, &shown};
+  EventFile events(writer.folder(), writer.log());
+  const std::array<RoundObserver*, 3> observers{&writer, &events, &shown};
   const InterruptWatch watch;
   const bool complete = train(run, observers, [&] { return watch.interrupted(); });
   writer.finish(run);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "program.h"
+#include "report/markup_check.h"
 #include "temporary_folder.h"
 
 namespace subfleet {
@@ -189,7 +190,13 @@ TEST(Report, ComparesRunsInATableAndAPage) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("gold 0.5"), std::string::npos) << outcome.out;
   EXPECT_NE(read_file(page).find("<svg"), std::string::npos);
-  EXPECT_EQ(read_file(page).find("src="), std::string::npos) << "needs nothing else";
+  EXPECT_EQ(read_file(page).find("src=\"http"), std::string::npos) << "needs nothing else";
+  EXPECT_EQ(markup_fault(read_file(page)), "");
+  for (const char* part :
+       {"data:image/png;base64,", "Bytes by layer", "code.family=none", "Client by client"}) {
+    EXPECT_NE(read_file(page).find(part), std::string::npos) << part;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "gold" / "events.out.tfevents.subfleet"));
   EXPECT_NE(read_file(svg).find("</svg>"), std::string::npos);
   EXPECT_EQ(run_program({"report", (folder / "nothing").string()}).status, 2);
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,65 @@ TEST(ReportCommand, ShowsTheSettingsThatDiffer) {
                                        "--out", (folder / "page.html").string()});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("code.layers.conv2.keep"), std::string::npos) << outcome.out;
+}
+
+TEST(ReportCommand, WritesCsvAndLeavesOutTheFilesOfASweep) {
+  const TemporaryFolder folder;
+  make_folder(folder / "run-1");
+  write_file(folder / "run-1" / "rounds.jsonl",
+             to_json_line({.round = 3, .bytes_up = 8, .test_accuracy = 0.5}));
+  write_file(folder / "results.json", "{}");
+  const std::string csv = (folder / "tests.csv").string();
+  const auto outcome = run_program({"report", (folder / "results.json").string(), (folder / "run-1").string(),
+                                    "--csv", csv, "--out", (folder / "page.html").string()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(read_file(csv).find("run-1,,,,3,8,0.5,0,,0\n"), std::string::npos) << read_file(csv);
+  write_file(csv, "mine");
+  EXPECT_EQ(run_program({"report", (folder / "run-1").string(), "--csv", csv}).status, 2);
+  EXPECT_EQ(read_file(csv), "mine");
+  EXPECT_EQ(run_program({"report", (folder / "results.json").string()}).status, 2);
+}
+
+TEST(ReportCommand, WatchesUntilTheRunEnds) {
+  const TemporaryFolder folder;
+  const auto file = [&](const char* name) { return folder / "run" / name; };
+  make_folder(folder / "run");
+  std::string log = to_json_line({.round = 1, .test_accuracy = 0.5});
+  write_file(file("rounds.jsonl"), log);
+  write_file(file("config.toml"), "[code]\nfamily = \"cwc\"\n");
+  const auto page_has = [&](const std::string& text) {
+    return std::filesystem::exists(file("report.html")) &&
+           read_file(file("report.html")).find(text) != std::string::npos;
+  };
+  const std::string reload = "http-equiv=\"refresh\"";
+  bool grown = false, reloads = false;
+  const ProgramOptions options{.signal_when = [&] {
+    if (!grown && page_has("50.0 %")) {
+      reloads = page_has(reload);
+      log += to_json_line({.round = 2, .test_accuracy = 0.75});
+      write_file(file("rounds.jsonl"), log);
+      grown = true;
+    }
+    if (grown && page_has("75.0 %")) write_file(file("model.safetensors"), "");
+    return false;
+  }};
+  const Outcome outcome = run_program({"report", (folder / "run").string(), "--watch"}, options);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(reloads);
+  EXPECT_FALSE(page_has(reload)) << "nothing more will come";
+  EXPECT_NE(outcome.out.find("75.0 %"), std::string::npos) << outcome.out;
+}
+
+TEST(ReportCommand, AWatchThatIsStoppedLeavesAPageThatDoesNotReload) {
+  const TemporaryFolder folder;
+  make_folder(folder / "run");
+  write_file(folder / "run" / "rounds.jsonl", to_json_line({.round = 1, .test_accuracy = 0.5}));
+  const std::filesystem::path page = folder / "run" / "report.html";
+  const Outcome outcome =
+      run_program({"report", (folder / "run").string(), "--watch"},
+                  {.signal_when = [&] { return std::filesystem::exists(page); }, .signal = SIGINT});
+  EXPECT_EQ(outcome.status, 130);
+  EXPECT_EQ(read_file(page).find("http-equiv=\"refresh\""), std::string::npos);
 }
 
 }  // namespace

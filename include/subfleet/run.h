@@ -29,6 +29,9 @@ class OutcomeCounts {
   std::array<uint32_t, kJobOutcomes.size()> counts_{};
 };
 
+// How values spread: the lowest, the quartiles and the highest.
+using Quartiles = std::array<double, 5>;
+
 // What one round did, as the log tells it.
 struct RoundRecord {
   uint32_t round = 0;  // counted from 1
@@ -38,6 +41,7 @@ struct RoundRecord {
   OutcomeCounts outcomes = {};
   double seconds = 0;                                                            // wall time of the round
   std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
+  std::optional<Quartiles> train_accuracies = std::nullopt;  // of the clients; none in logs that lack them
 };
 
 // Nothing more can be learnt: every client that answered diverged, or the weights are not finite. The run

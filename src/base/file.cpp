@@ -165,6 +165,15 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   write_file(path, parts);
 }
 
+void append_to(int file, std::string_view text, const std::filesystem::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw cannot_write(path, errno);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
 bool is_half_written(std::string_view name, std::span<const std::string_view> files) {
   return std::ranges::any_of(files, [&](std::string_view file) {
     return name.starts_with(file) && name.substr(file.size()).starts_with(kTemporary) &&

@@ -19,6 +19,9 @@ Error cannot_write(const std::filesystem::path& path, int code);
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+// Writes all of the text to an open file; `path` is for the Error if it fails.
+void append_to(int file, std::string_view text, const std::filesystem::path& path);
+
 // Whether a file of that name is what a process leaves that was killed while it wrote one of `files`:
 // NAME.tmp and digits.
 bool is_half_written(std::string_view name, std::span<const std::string_view> files);

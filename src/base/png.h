@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace subfleet {
@@ -27,6 +28,10 @@ struct ColourImage {
   ColourImage(size_t w, size_t h, Colour fill) : width(w), height(h), pixels(w * h, fill) {}
   Colour& at(size_t x, size_t y) { return pixels[y * width + x]; }
 };
+
+// The picture as a PNG file's content; throws Error.
+std::string encode_png(const GreyImage& image);
+std::string encode_png(const ColourImage& image);
 
 // Writes a PNG (to a temporary name, then renamed); throws Error.
 void write_png(const std::filesystem::path& path, const GreyImage& image);

@@ -135,6 +135,19 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view part = bytes.substr(i, 3);
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < part.size() ? static_cast<uint8_t>(part[k]) : 0);
+    for (size_t k = 0; k < 4; ++k) text += k <= part.size() ? kLetters[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
 std::string escape_markup(std::string_view text) {
   std::string escaped;
   for (const char byte : printable(text)) {

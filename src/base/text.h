@@ -34,6 +34,9 @@ std::string printable(std::string_view text);
 // `printable`, with newlines and tabs as "?" too: for a name that is to stay on its line.
 std::string one_line(std::string_view text);
 
+// In the letters of RFC 4648, padded.
+std::string base64(std::string_view bytes);
+
 // `printable`, with & < > " ' written as entities: safe as HTML or SVG content and attribute value.
 std::string escape_markup(std::string_view text);
 

@@ -64,5 +64,14 @@ TEST(Text, MarkupIsEscaped) {
   EXPECT_EQ(escape_markup("<b a=\"x\">'&'</b>\x01"), "&lt;b a=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/b&gt;?");
 }
 
+TEST(Text, Base64IsThatOfTheStandard) {  // the examples of RFC 4648
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("\xff\xfe"), "//4=");
+}
+
 }  // namespace
 }  // namespace subfleet

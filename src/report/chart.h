@@ -19,8 +19,9 @@ struct Spread {
 
 struct Series {
   std::string name;
-  std::vector<Point> points;      // x rising; a point that is not finite leaves a gap in the line
-  std::vector<Spread> band = {};  // drawn lightly behind the line; x rising, and all can be placed
+  std::vector<Point> points;            // x rising; a point that is not finite leaves a gap in the line
+  std::vector<Spread> band = {};        // drawn lightly behind the line; x rising, and all can be placed
+  std::vector<Spread> outer_band = {};  // drawn more lightly still
 };
 
 // A value of y that lines are to reach.
@@ -56,8 +57,10 @@ struct SvgLook {
 };
 std::string svg_file(const Chart& chart, const SvgLook& look = {});
 
-// The chart as an <svg> element for a page that has chart_style() in its style sheet.
+// The chart as an <svg> element for a page that has chart_style() in its style sheet, page_script() to show
+// values under the pointer, and a legend with a line_sample() of each series.
 std::string svg_element(const Chart& chart);
+std::string line_sample(size_t series);
 std::string chart_style();
 
 }  // namespace subfleet

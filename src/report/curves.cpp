@@ -1,26 +1,67 @@
-#include <algorithm>
-#include <limits>
-#include <utility>
+#include "report/curves.h"
 
-#include "report/page.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
 
 namespace subfleet {
 namespace {
 
-// One line per run; `add` turns a record and the bytes exchanged so far into a point of the line, or not.
-template <typename Add>
-std::vector<Series> lines_of(std::span<const RunSummary> runs, Add add) {
-  std::vector<Series> lines;
-  for (const auto& run : runs) {
-    Series line{.name = run.name, .points = {}};
-    auto bytes = static_cast<double>(run.search_bytes);
-    for (const auto& record : run.rounds) {
+// What a round measured; none where it did not.
+using Figure = std::optional<double> (*)(const RoundRecord&);
+
+std::optional<double> test_accuracy(const RoundRecord& record) { return record.test_accuracy; }
+std::optional<double> test_loss(const RoundRecord& record) { return record.test_loss; }
+std::optional<double> training_accuracy(const RoundRecord& record) { return record.train_accuracy_median; }
+std::optional<double> training_loss(const RoundRecord& record) { return record.train_loss; }
+
+template <size_t kQuartile>
+std::optional<double> client_accuracy(const RoundRecord& record) {
+  return record.train_accuracies ? std::optional((*record.train_accuracies)[kQuartile]) : std::nullopt;
+}
+
+enum class Over { kRounds, kBytes };
+
+Series line_of(std::span<const RunSummary> runs, const RunGroup& group, Over over, Figure figure) {
+  std::map<uint32_t, std::vector<Point>> by_round;
+  for (const RunSummary* run : counted_runs(runs, group)) {
+    auto bytes = static_cast<double>(run->search_bytes);
+    for (const RoundRecord& record : run->rounds) {
       bytes += static_cast<double>(record.bytes_down) + static_cast<double>(record.bytes_up);
-      add(line.points, record, bytes);
+      const auto value = figure(record);
+      if (value) by_round[record.round].push_back({over == Over::kBytes ? bytes : record.round, *value});
     }
-    lines.push_back(std::move(line));
   }
+  Series line{.name = group.name, .points = {}};
+  for (const auto& [round, points] : by_round) {
+    Point mean;
+    for (const Point& point : points) {
+      mean.x += point.x / static_cast<double>(points.size());
+      mean.y += point.y / static_cast<double>(points.size());
+    }
+    line.points.push_back(points.size() == 1 ? points.front() : mean);
+    if (points.size() == 1 || !std::isfinite(mean.y)) continue;
+    const auto [low, high] = std::ranges::minmax(points, {}, &Point::y);
+    line.band.push_back({mean.x, low.y, high.y});
+  }
+  return line;
+}
+
+std::vector<Series> lines_of(std::span<const RunSummary> runs, Over over, Figure figure) {
+  std::vector<Series> lines;
+  for (const RunGroup& group : group_by_seed(runs)) lines.push_back(line_of(runs, group, over, figure));
   return lines;
+}
+
+// Between two lines of the same rounds.
+std::vector<Spread> band_between(const Series& low, const Series& high) {
+  std::vector<Spread> band;
+  for (size_t i = 0; i < low.points.size(); ++i)
+    band.push_back({low.points[i].x, low.points[i].y, high.points[i].y});
+  return band;
 }
 
 }  // namespace
@@ -30,10 +71,7 @@ Chart accuracy_over_rounds(std::span<const RunSummary> runs) {
           .x_label = "round",
           .y_label = "test accuracy",
           .x_unit = Unit::kCount,
-          .series = lines_of(runs, [](auto& points, const RoundRecord& record, double) {
-            if (record.test_accuracy)
-              points.push_back({static_cast<double>(record.round), *record.test_accuracy});
-          })};
+          .series = lines_of(runs, Over::kRounds, test_accuracy)};
 }
 
 Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
@@ -42,9 +80,7 @@ Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
               .x_label = "bytes exchanged, down and up",
               .y_label = "test accuracy",
               .x_unit = Unit::kBytes,
-              .series = lines_of(runs, [](auto& points, const RoundRecord& record, double bytes) {
-                if (record.test_accuracy) points.push_back({bytes, *record.test_accuracy});
-              })};
+              .series = lines_of(runs, Over::kBytes, test_accuracy)};
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const auto& line : chart.series) {
     if (line.points.empty()) continue;
@@ -55,14 +91,21 @@ Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
   return chart;
 }
 
+Chart test_loss_over_rounds(std::span<const RunSummary> runs) {
+  return {.title = "Test loss over rounds",
+          .x_label = "round",
+          .y_label = "test loss",
+          .x_unit = Unit::kCount,
+          .y_unit = Unit::kPlain,
+          .series = lines_of(runs, Over::kRounds, test_loss)};
+}
+
 Chart training_accuracy_over_rounds(std::span<const RunSummary> runs) {
   return {.title = "Median training accuracy of the round's clients",
           .x_label = "round",
           .y_label = "training accuracy",
           .x_unit = Unit::kCount,
-          .series = lines_of(runs, [](auto& points, const RoundRecord& record, double) {
-            points.push_back({static_cast<double>(record.round), record.train_accuracy_median});
-          })};
+          .series = lines_of(runs, Over::kRounds, training_accuracy)};
 }
 
 Chart training_loss_over_rounds(std::span<const RunSummary> runs) {
@@ -71,9 +114,25 @@ Chart training_loss_over_rounds(std::span<const RunSummary> runs) {
           .y_label = "training loss",
           .x_unit = Unit::kCount,
           .y_unit = Unit::kPlain,
-          .series = lines_of(runs, [](auto& points, const RoundRecord& record, double) {
-            points.push_back({static_cast<double>(record.round), record.train_loss});
-          })};
+          .series = lines_of(runs, Over::kRounds, training_loss)};
+}
+
+Chart client_accuracies_over_rounds(std::span<const RunSummary> runs) {
+  const std::vector<RunGroup> groups = group_by_seed(runs);
+  Chart chart{
+      .title = "Client by client: median, middle half" + std::string(groups.size() == 1 ? ", extremes" : ""),
+      .x_label = "round",
+      .y_label = "training accuracy",
+      .x_unit = Unit::kCount,
+      .series = {}};
+  for (const RunGroup& group : groups) {
+    const auto line = [&](Figure figure) { return line_of(runs, group, Over::kRounds, figure); };
+    Series& median = chart.series.emplace_back(line(client_accuracy<2>));
+    median.band = band_between(line(client_accuracy<1>), line(client_accuracy<3>));
+    if (groups.size() == 1)
+      median.outer_band = band_between(line(client_accuracy<0>), line(client_accuracy<4>));
+  }
+  return chart;
 }
 
 }  // namespace subfleet

@@ -12,10 +12,6 @@
 namespace subfleet {
 namespace {
 
-bool decides_learning(const std::string& key) {
-  return key != "data.path" && key != "run.checkpoint_every" && !key.starts_with("tune.");
-}
-
 std::optional<std::string> setting(const RunSummary& run, const std::string& key) {
   const auto found = run.settings.find(key);
   return found == run.settings.end() ? std::nullopt : std::optional(found->second);
@@ -43,6 +39,10 @@ size_t table_width(const Lines& lines) {
 }
 
 }  // namespace
+
+bool decides_learning(const std::string& key) {
+  return key != "data.path" && key != "run.checkpoint_every" && !key.starts_with("tune.");
+}
 
 SettingDifferences differing_settings(std::span<const RunSummary> runs) {
   std::set<std::string> known;

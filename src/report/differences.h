@@ -17,8 +17,12 @@ struct SettingDifferences {
       values;  // [run][key]; none: its config.toml does not say
 };
 
-// Settings that do not decide how a model learns (where the data lie, when a checkpoint is written, what a
-// search looks for) count only if no other setting differs. A run without a config.toml differs in nothing.
+// Whether a setting decides how a model learns: not where the data lie, when a checkpoint is written, what a
+// search looks for.
+bool decides_learning(const std::string& key);
+
+// Settings that do not decide how a model learns count only if no other setting differs. A run without a
+// config.toml differs in nothing.
 SettingDifferences differing_settings(std::span<const RunSummary> runs);
 
 // As text tables of at most `width` columns, where one setting at least fits into that, one below the other

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "report/curves.h"
 #include "report/markup_check.h"
 #include "report/page.h"
 

@@ -9,7 +9,7 @@ namespace subfleet {
 
 // For tests: "" if the tags of a text are balanced, no < or & stands bare and attributes are quoted;
 // otherwise what is wrong. Elements that HTML leaves open (<meta>) and the doctype count as closed; <style>
-// is passed over.
+// and <script> are passed over.
 inline std::string markup_fault(std::string_view text) {
   std::vector<std::string> open;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -38,9 +38,9 @@ inline std::string markup_fault(std::string_view text) {
       return "a broken tag: " + std::string(tag);
     if (tag.ends_with('/')) continue;
     open.emplace_back(tag.substr(0, length));
-    if (open.back() == "style") {
-      at = text.find("</style>", at);
-      if (at == std::string_view::npos) return "<style> is not closed";
+    if (open.back() == "style" || open.back() == "script") {
+      at = text.find("</" + open.back() + ">", at);
+      if (at == std::string_view::npos) return "<" + open.back() + "> is not closed";
       --at;
     }
   }

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "report/csv.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -33,6 +34,8 @@ bool is_ours(const fs::path& path, OutputKind kind) {
       return says(kPageMarker) || says(kTitle);
     case OutputKind::kChart:
       return says(kChartMarker);
+    case OutputKind::kCsv:
+      return text.starts_with(kCsvHead);
     case OutputKind::kPicture:
       break;
   }
@@ -46,6 +49,8 @@ std::pair<std::string_view, std::string_view> words_for(OutputKind kind) {
       return {"a page that subfleet made", ".html"};
     case OutputKind::kChart:
       return {"a chart that subfleet made", ".svg"};
+    case OutputKind::kCsv:
+      return {"a CSV that subfleet made", ".csv"};
     case OutputKind::kPicture:
       break;
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "report/curves.h"
 #include "report/page.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/differences.h"
+#include "report/run_groups.h"
 
 namespace subfleet {
 namespace {
@@ -20,6 +21,12 @@ std::string bytes(uint64_t count) { return human_bytes(static_cast<double>(count
 template <typename Value>
 Json value_or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
+}
+
+// {"mean": ..., "interval": ...}: of 95 %, null for a single seed.
+Json estimate_or_null(const std::optional<Estimate>& estimate) {
+  if (!estimate) return nullptr;
+  return {{"mean", estimate->mean}, {"interval", value_or_null(estimate->interval)}};
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -68,10 +75,14 @@ std::string report_table(std::span<const RunSummary> runs) { return report_table
 
 std::string report_table(std::span<const RunSummary> runs, const Comparison& comparison) {
   constexpr size_t kLongestName = 32, kTextColumns = 2;
-  const bool several = runs.size() > 1;
+  const std::vector<RunGroup> groups = group_by_seed(runs);
+  const std::vector<GroupFigures> figures = group_figures(runs, groups, comparison);
+  const bool several = groups.size() > 1, grouped = groups.size() < runs.size();
   const bool searched = std::ranges::any_of(runs, [](const RunSummary& run) { return run.search_bytes > 0; });
   std::vector<std::vector<std::string>> lines;
-  lines.push_back({"run", "code", "accuracy", "bytes down", "bytes up"});
+  lines.push_back({"run", "code"});
+  if (grouped) lines[0].emplace_back("seeds");
+  lines[0].insert(lines[0].end(), {"accuracy", "bytes down", "bytes up"});
   if (searched) lines[0].emplace_back("search");
   lines[0].emplace_back("total");
   if (comparison.accuracy)
@@ -79,17 +90,17 @@ std::string report_table(std::span<const RunSummary> runs, const Comparison& com
   if (comparison.accuracy && several) lines[0].emplace_back("than the first");
   if (comparison.bytes && several)
     lines[0].push_back(fmt::format("accuracy at {}", bytes(*comparison.bytes)));
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const auto& run = runs[i];
-    const auto& row = comparison.rows[i];
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const GroupFigures& row = figures[i];
     auto& line = lines.emplace_back();
-    line = {clip_text(run.name, kLongestName), code_name(run), human_percent(final_accuracy(run)),
-            bytes(bytes_down(run)), bytes(bytes_up(run))};
-    if (searched) line.push_back(run.search_bytes > 0 ? bytes(run.search_bytes) : "-");
-    line.push_back(bytes(bytes_total(run)));
-    if (comparison.accuracy) line.push_back(row.bytes_to_reach ? bytes(*row.bytes_to_reach) : "not reached");
+    line = {clip_text(groups[i].name, kLongestName), code_name(runs[groups[i].members.front()])};
+    if (grouped) line.push_back(seeds_text(row));
+    line.insert(line.end(), {percent_text(row.final), bytes_text(row.bytes_down), bytes_text(row.bytes_up)});
+    if (searched) line.push_back(row.search_bytes.mean > 0 ? bytes_text(row.search_bytes) : "-");
+    line.push_back(bytes_text(row.bytes_total));
+    if (comparison.accuracy) line.push_back(reached_text(row));
     if (comparison.accuracy && several) line.push_back(i == 0 ? "-" : ratio_text(row.bytes_ratio));
-    if (comparison.bytes && several) line.push_back(human_percent(row.accuracy_at));
+    if (comparison.bytes && several) line.push_back(percent_text(row.accuracy_at));
   }
   return align_table(lines,
                      std::string(kTextColumns, 'l') + std::string(lines[0].size() - kTextColumns, 'r'));
@@ -100,7 +111,8 @@ std::string report_json(std::span<const RunSummary> runs, const Comparison& comp
   Json report = {{"accuracy", value_or_null(comparison.accuracy)},
                  {"bytes", value_or_null(comparison.bytes)},
                  {"differing_settings", differences.keys},
-                 {"runs", Json::array()}};
+                 {"runs", Json::array()},
+                 {"groups", Json::array()}};
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto& run = runs[i];
     Json settings = Json::object();
@@ -125,6 +137,22 @@ std::string report_json(std::span<const RunSummary> runs, const Comparison& comp
                               {"bytes_to_reach", value_or_null(comparison.rows[i].bytes_to_reach)},
                               {"bytes_ratio", value_or_null(comparison.rows[i].bytes_ratio)},
                               {"accuracy_at_bytes", value_or_null(comparison.rows[i].accuracy_at)}});
+  }
+  const std::vector<RunGroup> groups = group_by_seed(runs);
+  const std::vector<GroupFigures> figures = group_figures(runs, groups, comparison);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    Json members = Json::array();
+    for (const size_t member : groups[i].members) members.push_back(runs[member].name);
+    report["groups"].push_back({{"name", groups[i].name},
+                                {"runs", std::move(members)},
+                                {"diverged", figures[i].diverged},
+                                {"final_accuracy", estimate_or_null(figures[i].final)},
+                                {"best_accuracy", estimate_or_null(figures[i].best)},
+                                {"bytes_total", estimate_or_null(figures[i].bytes_total)},
+                                {"reached", figures[i].reached},
+                                {"bytes_to_reach", estimate_or_null(figures[i].bytes_to_reach)},
+                                {"bytes_ratio", value_or_null(figures[i].bytes_ratio)},
+                                {"accuracy_at_bytes", estimate_or_null(figures[i].accuracy_at)}});
   }
   return report.dump(2) + "\n";
 }

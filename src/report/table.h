@@ -35,7 +35,8 @@ std::string ratio_text(std::optional<double> ratio);
 std::string round_percent(double fraction);
 
 // The comparison as an aligned text table, and as a JSON object
-// {"accuracy": ..., "differing_settings": [...], "runs": [...]}.
+// {"accuracy": ..., "differing_settings": [...], "runs": [...], "groups": [...]}. The table has one line per
+// group of runs that differ in the seed alone, with means and 95 % intervals.
 std::string report_table(std::span<const RunSummary> runs, const Comparison& comparison);
 std::string report_table(std::span<const RunSummary> runs);
 std::string report_json(std::span<const RunSummary> runs, const Comparison& comparison);

@@ -51,6 +51,7 @@ CandidateRuns::Entry CandidateRuns::open(const RateSearch& search, size_t index)
     if (const auto weights = folder_.initial_weights(entry.run->model())) entry.run->set_weights(*weights);
     entry.writer.emplace(RunWriter::begin(folder, *entry.run, now_));
   }
+  entry.events.emplace(folder, entry.log);
   return entry;
 }
 
@@ -86,6 +87,7 @@ void CandidateRuns::train(const std::vector<Entry*>& entries) {
     entry.log.push_back(records[i]);
     measure_round(*entry.run, entry.log.back(), seconds);
     entry.writer->append(entry.log.back());
+    entry.events->append(entry.log.back());
   }
 }
 
@@ -99,6 +101,7 @@ void CandidateRuns::settle(const RateSearch& search) {
     if (running) continue;
     entry.run.reset();
     entry.writer.reset();
+    entry.events.reset();
     if (!best) RunWriter::give_up(folder_.candidate(candidate.value));
   }
 }

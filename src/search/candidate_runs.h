@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/search_folder.h"
+#include "store/event_file.h"
 #include "store/round_log.h"
 #include "store/run_writer.h"
 #include "subfleet/rate_search.h"
@@ -36,6 +37,7 @@ class CandidateRuns {
     std::vector<RoundRecord> log;
     std::unique_ptr<Run> run;  // none: it is no longer to be trained
     std::optional<RunWriter> writer;
+    std::optional<EventFile> events;
   };
   Entry open(const RateSearch& search, size_t index) const;
   void train(const std::vector<Entry*>& entries);

@@ -17,12 +17,17 @@
 namespace subfleet {
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + middle, values.end());
-  if (values.size() % 2 == 1) return values[middle];
-  return (values[middle] + *std::max_element(values.begin(), values.begin() + middle)) / 2;
+// Quartiles between two values are on the straight line from one to the other.
+Quartiles quartiles_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<size_t>(place);
+    return std::lerp(values[below], values[std::min(below + 1, values.size() - 1)],
+                     place - static_cast<double>(below));
+  };
+  const double median = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  return {values.front(), at(0.25), median, at(0.75), values.back()};
 }
 
 RoundRecord summary_of(uint32_t round, std::span<const JobResult> results) {
@@ -38,7 +43,10 @@ RoundRecord summary_of(uint32_t round, std::span<const JobResult> results) {
     loss += result.loss * result.examples;
     examples += result.examples;
   }
-  record.train_accuracy_median = median(std::move(accuracies));
+  if (!accuracies.empty()) {
+    record.train_accuracies = quartiles_of(std::move(accuracies));
+    record.train_accuracy_median = (*record.train_accuracies)[2];
+  }
   record.train_loss = examples == 0 ? 0 : loss / examples;
   return record;
 }
@@ -160,6 +168,7 @@ std::vector<RoundRecord> step_together(std::span<Run* const> runs, Fleet& fleet)
       records.push_back(runs[i]->end_round(results[i]));
     } catch (const Diverged& diverged) {
       records.push_back(diverged.last());
+      records.back().train_accuracies.reset();
       records.back().train_accuracy_median = records.back().train_loss =
           std::numeric_limits<double>::quiet_NaN();
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,8 @@ namespace subfleet {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr auto kQuartiles = "train_accuracy_quartiles";
 
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -65,6 +68,19 @@ std::optional<double> accuracy_if_there(const Json& object, const char* key) {
   return value ? std::optional(accuracy_of(*value, key)) : std::nullopt;
 }
 
+std::optional<Quartiles> quartiles_if_there(const Json& object) {
+  const auto found = object.find(kQuartiles);
+  if (found == object.end()) return std::nullopt;
+  Quartiles quartiles{};
+  if (!found->is_array() || found->size() != quartiles.size() ||
+      !std::ranges::all_of(*found, [](const Json& value) { return value.is_number(); })) {
+    throw Malformed{fmt::format("'{}' is not a list of {} numbers", kQuartiles, quartiles.size())};
+  }
+  for (size_t i = 0; i < quartiles.size(); ++i)
+    quartiles[i] = accuracy_of((*found)[i].get<double>(), kQuartiles);
+  return quartiles;
+}
+
 uint64_t add_bytes(uint64_t sum, uint64_t bytes) {
   if (bytes > kMostBytes - sum) throw Malformed{"the bytes exchanged up to here are more than any run's"};
   return sum + bytes;
@@ -82,7 +98,8 @@ RoundRecord parse_record(std::string_view line) {
           .outcomes = outcomes_at(object),
           .seconds = number_at(object, "seconds"),
           .test_accuracy = accuracy_if_there(object, "test_accuracy"),
-          .test_loss = number_if_there(object, "test_loss")};
+          .test_loss = number_if_there(object, "test_loss"),
+          .train_accuracies = quartiles_if_there(object)};
 }
 
 }  // namespace
@@ -100,6 +117,7 @@ std::string to_json_line(const RoundRecord& record) {
   }
   if (record.test_accuracy) object["test_accuracy"] = finite_or_null(*record.test_accuracy);
   if (record.test_loss) object["test_loss"] = finite_or_null(*record.test_loss);
+  if (record.train_accuracies) object[kQuartiles] = *record.train_accuracies;
   return object.dump() + "\n";
 }
 

@@ -60,6 +60,19 @@ TEST(RoundLog, RecordsReadBackToTheSameBits) {
   EXPECT_EQ(read[1].test_loss, 5e-324);
 }
 
+TEST(RoundLog, TheClientsAccuraciesAreThereWhereTheyWereLogged) {
+  RoundRecord record = record_of(2);
+  record.train_accuracies = Quartiles{0, 0.25, 1.0 / 3, 0.5, 1};
+  const auto read = parse_round_log(to_json_line(record_of(1)) + to_json_line(record), "log");
+  EXPECT_FALSE(read.at(0).train_accuracies);
+  EXPECT_EQ(read.at(1).train_accuracies, record.train_accuracies);
+  std::string line = to_json_line(record);
+  line.replace(line.find("[0.0,"), 5, "[\"0\",");
+  EXPECT_NE(error_of(line).find("'train_accuracy_quartiles' is not a list of 5 numbers"), std::string::npos);
+  record.train_accuracies->back() = 1.5;
+  EXPECT_NE(error_of(to_json_line(record)).find("'train_accuracy_quartiles' is 1.5"), std::string::npos);
+}
+
 TEST(RoundLog, ALineHasTheDocumentedKeysInOrder) {
   RoundRecord record{.round = 1,
                      .bytes_down = 2,

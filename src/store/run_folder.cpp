@@ -104,6 +104,7 @@ RunSummary load_run(const fs::path& folder) {
   }
   RunSummary run;
   run.name = path_end(path, 1);
+  run.folder = path;
   if (has_log) run.rounds = read_round_log(log);
   if (has_config) {
     run.config = read_file(config, kMostTextBytes);
@@ -114,7 +115,8 @@ RunSummary load_run(const fs::path& folder) {
         fmt::format("{} {:08x}", run.model, Hash().add(read_file(model, kMostTextBytes)).value() >> 32);
   }
   if (const fs::path from = path / "provenance.json"; fs::exists(from)) {
-    const Provenance provenance = parse_provenance(read_file(from, kMostTextBytes), from.string());
+    run.provenance = parse_provenance(read_file(from, kMostTextBytes), from.string());
+    const Provenance& provenance = *run.provenance;
     run.settings["data (hash)"] = fmt::format("{:08x}", provenance.data.fingerprint >> 32);
     run.settings["--init"] = provenance.initial ? one_line(provenance.initial->file) : "-";
     if (!provenance.sessions.empty()) run.settings["--device"] = one_line(provenance.sessions.back().device);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/provenance.h"
 #include "store/round_log.h"
 
 namespace subfleet {
@@ -16,9 +17,12 @@ namespace subfleet {
 // What a run folder says about its run.
 struct RunSummary {
   std::string name;
-  std::string config;  // config.toml as it stands; empty if there is none
+  std::filesystem::path folder;  // with links followed
+  std::string config;            // config.toml as it stands; empty if there is none
   std::vector<RoundRecord> rounds;
   uint64_t search_bytes = 0;  // exchanged by the other candidates of the search that it won (tune.json)
+
+  std::optional<Provenance> provenance = std::nullopt;  // if there is a provenance.json
 
   // Every setting that config.toml names, by its dotted key ("code.layers.conv2.keep"), as people read it.
   std::map<std::string, std::string> settings;

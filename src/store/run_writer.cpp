@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "store/checkpoint.h"
+#include "store/event_file.h"
 #include "store/saved_config.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
@@ -25,8 +26,8 @@ constexpr auto kLog = "rounds.jsonl";
 constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
 constexpr auto kProvenance = "provenance.json";
-constexpr std::array<std::string_view, 7> kFiles{kConfig,     kModelFile,      kLog, kCheckpoint, kModel,
-                                                 kProvenance, RunWriter::kPage};
+constexpr std::array<std::string_view, 8> kFiles{
+    kConfig, kModelFile, kLog, kCheckpoint, kModel, kProvenance, RunWriter::kPage, EventFile::kName};
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -153,15 +154,7 @@ void RunWriter::round_done(Run& run, const RoundRecord& record) {
   if (record.round % run.config().run.checkpoint_every == 0) checkpoint(run);
 }
 
-void RunWriter::append(const RoundRecord& record) {
-  const std::string text = to_json_line(record);
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t written = ::write(log_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw cannot_write(file(kLog), errno);
-    rest.remove_prefix(static_cast<size_t>(written));
-  }
-}
+void RunWriter::append(const RoundRecord& record) { append_to(log_, to_json_line(record), file(kLog)); }
 
 void RunWriter::checkpoint(const Run& run) {
   // The log first: a checkpoint never knows of a round that the log does not.

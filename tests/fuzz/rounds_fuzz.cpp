@@ -22,7 +22,8 @@ std::vector<std::string> seeds() {
                            .train_accuracy_median = 0.5,
                            .seconds = 1e-7,
                            .test_accuracy = 0.25,
-                           .test_loss = 1e300};
+                           .test_loss = 1e300,
+                           .train_accuracies = Quartiles{0, 0.25, 0.5, 0.75, 1}};
   return {written({first}), written({first, second}), written({first, second, first}) + "{\"round\":"};
 }
 

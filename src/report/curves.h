@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "report/chart.h"
+#include "report/run_groups.h"
+#include "store/run_folder.h"
+
+namespace subfleet {
+
+// The curves of the report: one line per group of runs, the mean over the seeds that have come so far; the
+// lowest and the highest seed are a band around it.
+Chart accuracy_over_rounds(std::span<const RunSummary> runs);
+Chart accuracy_over_bytes(std::span<const RunSummary> runs);  // log scale where the runs differ much in bytes
+Chart test_loss_over_rounds(std::span<const RunSummary> runs);
+Chart training_accuracy_over_rounds(std::span<const RunSummary> runs);
+Chart training_loss_over_rounds(std::span<const RunSummary> runs);
+
+// How the clients of a round differ: the median, with the middle half of them as a band; for a single group
+// the lowest and the highest client as well.
+Chart client_accuracies_over_rounds(std::span<const RunSummary> runs);
+
+}  // namespace subfleet

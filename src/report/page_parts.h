@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/run_groups.h"
+#include "report/table.h"
+#include "store/run_folder.h"
+
+// The parts of a report's page, each as HTML; page.cpp puts them together.
+namespace subfleet {
+
+// What is shown: the runs, and how they group and compare. What carries data-s="N" belongs to group N, which
+// the page's script hides and shows everywhere at once.
+struct PageRuns {
+  std::span<const RunSummary> runs;
+  const Comparison& comparison;
+  std::vector<RunGroup> groups = group_by_seed(runs);
+  std::vector<GroupFigures> figures = group_figures(runs, groups, comparison);
+
+  const RunSummary& first_of(size_t group) const { return runs[groups[group].members.front()]; }
+};
+
+std::string_view page_style();
+std::string_view page_script();
+
+std::string runs_table(const PageRuns& shown);
+std::string differences_part(const PageRuns& shown);  // nothing for a single group
+std::string charts_part(const PageRuns& shown);
+std::string searches_part(const PageRuns& shown);  // nothing where no search led to a run
+std::string bytes_part(const PageRuns& shown);     // what travels, by layer; nothing where it is not known
+std::string books_part(const PageRuns& shown);     // nothing where nothing is dropped
+std::string settings_part(const PageRuns& shown);  // and the command of each run
+
+}  // namespace subfleet
