@@ -19,6 +19,7 @@ constexpr Source kSources[] = {
     {"idx", open_idx},
     {"cifar", open_cifar},
     {"text", open_text},
+    {"leaf", open_leaf},
 };
 
 }  // namespace
