@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -27,7 +28,7 @@ struct ClientExamples {
 
 constexpr bool is_pixel(double value) { return value >= 0 && value <= 1; }  // NaN is none
 // Pixels are kept as multiples of 1 / 65535, which has every byte / 255 exactly.
-constexpr uint16_t pixel_code(double pixel) { return static_cast<uint16_t>(pixel * 65535 + 0.5); }
+inline uint16_t pixel_code(double pixel) { return static_cast<uint16_t>(std::lround(pixel * 65535)); }
 constexpr bool is_character_label(double label) {
   return label >= 0 && label < 62 && label == static_cast<int>(label);
 }

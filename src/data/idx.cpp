@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "data/find_files.h"
 #include "data/glyph_strokes.h"
 #include "data/idx_file.h"
 #include "data/sources.h"
@@ -17,27 +18,6 @@ namespace subfleet {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The one file of the folder whose name ends like that, gzipped or not.
-fs::path find_file(const fs::path& folder, const std::string& ending) {
-  std::vector<fs::path> found;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    if (name.ends_with(ending) || name.ends_with(ending + ".gz")) found.push_back(entry->path());
-  }
-  if (code) throw bad_request(folder.string(), fmt::format("cannot be searched ({})", code.message()));
-  if (found.empty()) {
-    throw bad_request(folder.string(), fmt::format("holds no file *{0} or *{0}.gz", ending));
-  }
-  if (found.size() > 1) {
-    std::sort(found.begin(), found.end());
-    throw bad_request(folder.string(),
-                      fmt::format("holds both {} and {}; keep one *{}", found[0].filename().string(),
-                                  found[1].filename().string(), ending));
-  }
-  return found[0];
-}
 
 void require_as_many(const fs::path& path, size_t has, const fs::path& images, size_t wanted) {
   if (has == wanted) return;
@@ -58,9 +38,9 @@ class Idx final : public Federation {
     if (options.path.empty()) {
       throw bad_request("data.path", "is not set; the idx source needs the folder with its three files");
     }
-    const fs::path images_path = find_file(options.path, "-images-idx3-ubyte");
-    const fs::path labels_path = find_file(options.path, "-labels-idx1-ubyte");
-    const fs::path writers_path = find_file(options.path, "-writers-idx1-int");
+    const fs::path images_path = find_file(options.path, "", {"-images-idx3-ubyte", "-images-idx3-ubyte.gz"});
+    const fs::path labels_path = find_file(options.path, "", {"-labels-idx1-ubyte", "-labels-idx1-ubyte.gz"});
+    const fs::path writers_path = find_file(options.path, "", {"-writers-idx1-int", "-writers-idx1-int.gz"});
     const IdxArray writers = read_idx(writers_path, IdxType::kInt, 1);
     labels_ = read_idx(labels_path, IdxType::kUbyte, 1).bytes;
     IdxArray images = read_idx(images_path, IdxType::kUbyte, 3);

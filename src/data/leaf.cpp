@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "data/client_table.h"
+#include "data/find_files.h"
 #include "data/leaf_shard.h"
 #include "data/sources.h"
 #include "subfleet/error.h"
@@ -20,15 +20,10 @@ namespace fs = std::filesystem;
 std::vector<fs::path> find_shards(const fs::path& path) {
   std::error_code code;
   if (fs::is_regular_file(path, code)) return {path};
-  std::vector<fs::path> found;
-  for (fs::directory_iterator entry(path, code), end; !code && entry != end; entry.increment(code)) {
-    if (entry->path().extension() == ".json") found.push_back(entry->path());
-  }
-  if (code) throw bad_request(path.string(), fmt::format("cannot be searched ({})", code.message()));
+  std::vector<fs::path> found = find_files(path, "", {".json"});
   if (found.empty()) {
     throw bad_request(path.string(), "holds no file *.json and no folders train and test with some");
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 

@@ -20,6 +20,7 @@ constexpr Source kSources[] = {
     {"cifar", open_cifar},
     {"text", open_text},
     {"leaf", open_leaf},
+    {"hdf5", open_hdf5},
 };
 
 }  // namespace
