@@ -18,12 +18,18 @@ struct DataOptions {
   std::filesystem::path path = {};  // the folder of a source that reads files (docs/data.md)
   uint32_t min_samples = 0;         // clients with fewer examples are left out
   uint32_t writers = 3400;          // glyphs: how many writers there are
-  uint64_t seed = 0;  // glyphs: which writers; cifar: whose images; every source: which are for testing
+  uint64_t seed = 0;  // glyphs: which writers; idx, cifar: whose images; every source: which are for testing
   // Of each client's examples, rounded to nearest; data that come with a split of their own keep it.
   double test_fraction = 0.1;
   bool raw_polarity = false;  // idx, leaf, hdf5: x = the pixel, from 0 to 1, instead of 1 - the pixel
-  uint32_t clients = 500;     // cifar: how many clients share the images
-  double dirichlet = 0.1;     // cifar: how alike their classes are; small is few classes each
+  bool transpose = false;     // idx: rows and columns change places, as EMNIST's own files need it
+  // idx, cifar: whose images they are. `auto`: their writers', and cifar's as `dirichlet`. Otherwise they are
+  // dealt to so many clients as `iid`, `dirichlet` (classes by a mix of each client's own) or `shards` (each
+  // client has so many pieces of the images sorted by class).
+  std::string partition = "auto";
+  uint32_t clients = 500;
+  double dirichlet = 0.1;  // how alike the clients' mixes are; small is few classes each
+  uint32_t shards = 2;
   uint32_t window_step = 10;  // text: characters from one window to the next
 };
 
