@@ -75,7 +75,7 @@ class Idx final : public Federation {
     }
     std::error_code ignored;
     const bool whole_folder = fs::is_directory(options.path, ignored);
-    folder_ = whole_folder ? options.path : options.path.parent_path();
+    folder_ = whole_folder ? options.path : options.path.has_parent_path() ? options.path.parent_path() : ".";
     const std::string beginning = whole_folder ? "" : options.path.filename().string();
     const std::vector<fs::path> images = find_files(folder_, beginning, {kImages, kImagesPacked});
     if (are_test_and_train(images)) {
