@@ -82,6 +82,12 @@ class Idx final : public Federation {
       append(images[1], set_name(images[1]));
       first_test_ = static_cast<uint32_t>(labels_.size());
       append(images[0], set_name(images[0]));
+    } else if (images.size() > 1) {
+      throw bad_request(
+          folder_.string(),
+          fmt::format("holds both {} and {}; keep one set, or let data.path end with what its names "
+                      "begin with, as in FOLDER/emnist-byclass",
+                      images[0].filename().string(), images[1].filename().string()));
     } else {
       append(find_file(folder_, beginning, {kImages, kImagesPacked}), beginning);
     }

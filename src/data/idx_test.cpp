@@ -299,6 +299,7 @@ TEST_F(IdxFiles, ATestSetBesideItsTrainingSetStaysOne) {
                   gzipped(big_endian(0x801) + big_endian(6) + "\x14\x15\x16\x17\x18\x19"));
   }
   EXPECT_SAYS(complaint(), "holds both emnist-byclass-test-images-idx3-ubyte.gz and emnist-byclass-train");
+  EXPECT_SAYS(complaint(), "let data.path end with what its names begin with");
   path_ /= "emnist-byclass";
   EXPECT_SAYS(complaint(), "holds a training and a test set without writers");
   const SplitFederation data =

@@ -14,6 +14,7 @@ struct Source {
   std::unique_ptr<Federation> (*open)(const DataOptions&);
 };
 
+// clang-format off
 constexpr Source kSources[] = {
     {"glyphs", open_glyphs},
     {"idx", open_idx},
@@ -22,6 +23,7 @@ constexpr Source kSources[] = {
     {"leaf", open_leaf},
     {"hdf5", open_hdf5},
 };
+// clang-format on
 
 }  // namespace
 

@@ -89,8 +89,8 @@ Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
 std::vector<uint64_t> Hdf5File::sizes(const std::string& name, H5T_class_t type) const {
   const Hdf5Handle set = open_dataset(name);
   const Hdf5Handle values(H5Dget_type(set.id()), H5Tclose);
-  if (!values || H5Tget_class(values.id()) != type) {
-    throw bad_request(path_, fmt::format("{} is not of {}", one_line(name),
+  if (!values || H5Tget_class(values.id()) != type || H5Tget_size(values.id()) > sizeof(double)) {
+    throw bad_request(path_, fmt::format("{} is not of {} of at most 64 bits", one_line(name),
                                          type == H5T_FLOAT ? "floating-point numbers" : "whole numbers"));
   }
   const Hdf5Handle layout(H5Dget_create_plist(set.id()), H5Pclose);

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -14,8 +13,6 @@
 
 namespace subfleet {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A data set by h5py, or a skipped test where there is none.
 #define WRITE_OR_SKIP(name)                       \
