@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "program.h"
+#include "python_data.h"
 #include "report/markup_check.h"
 #include "temporary_folder.h"
 
@@ -116,6 +117,25 @@ TEST(Data, ShowDrawsAContactSheetAndStatsCounts) {
                          "data.path=" + (folder / "none").string()})
                 .status,
             2);
+}
+
+TEST(Data, InfoSaysWhatIsThereAndItsSettingsReadIt) {
+  const TemporaryFolder folder;
+  expect_one_line_error(run_program({"data", "info", folder.path().string()}), 2,
+                        "holds nothing that a source reads");
+  if (!write_python_data("leaf-femnist", folder.path())) GTEST_SKIP() << "python3 is absent";
+  const Outcome info = run_program({"data", "info", folder.path().string()});
+  ASSERT_EQ(info.status, 0) << info.err;
+  for (const char* line :
+       {"source              leaf\n", "clients             3\n", "examples            16 of 1 x 28 x 28\n",
+        "split               its own: 12 for training, 4 for testing\n", "polarity "}) {
+    EXPECT_NE(info.out.find(line), std::string::npos) << line << info.out;
+  }
+  const std::string settings = (folder / "settings.toml").string();
+  write_file(settings, info.out.substr(info.out.find("[data]")));
+  const Outcome stats = run_program({"data", "stats", settings});
+  EXPECT_EQ(stats.status, 0) << stats.err;
+  EXPECT_NE(stats.out.find("clients             3\n"), std::string::npos) << stats.out;
 }
 
 TEST(Plan, NamesEveryClientsUnits) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,17 +14,23 @@
 namespace subfleet {
 
 struct DataOptions {
-  std::string source = "glyphs";  // `glyphs` (generated), `idx`, `cifar` or `text`
-  std::filesystem::path path =
-      {};                    // idx: the folder with the three files; text: with one .txt file per client
-  uint32_t min_samples = 0;  // clients with fewer examples are left out
-  uint32_t writers = 3400;   // glyphs: how many writers there are
-  uint64_t seed = 0;  // glyphs: which writers; cifar: whose images; every source: which are for testing
-  double test_fraction = 0.1;  // of each client's examples, rounded to nearest
-  bool raw_polarity = false;   // idx: x = byte / 255 instead of 1 - byte / 255
-  uint32_t clients = 500;      // cifar: how many clients share the images
-  double dirichlet = 0.1;      // cifar: how alike their classes are; small is few classes each
-  uint32_t window_step = 10;   // text: characters from one window to the next
+  std::string source = "glyphs";    // a name of data_source_names(); `glyphs` are generated
+  std::filesystem::path path = {};  // the folder of a source that reads files (docs/data.md)
+  uint32_t min_samples = 0;         // clients with fewer examples are left out
+  uint32_t writers = 3400;          // glyphs: how many writers there are
+  uint64_t seed = 0;  // glyphs: which writers; idx, cifar: whose images; every source: which are for testing
+  // Of each client's examples, rounded to nearest; data that come with a split of their own keep it.
+  double test_fraction = 0.1;
+  bool raw_polarity = false;  // idx, leaf, hdf5: x = the pixel, from 0 to 1, instead of 1 - the pixel
+  bool transpose = false;     // idx: rows and columns change places, as EMNIST's own files need it
+  // idx, cifar: whose images they are. `auto`: their writers', and cifar's as `dirichlet`. Otherwise they are
+  // dealt to so many clients as `iid`, `dirichlet` (classes by a mix of each client's own) or `shards` (each
+  // client has so many pieces of the images sorted by class).
+  std::string partition = "auto";
+  uint32_t clients = 500;
+  double dirichlet = 0.1;  // how alike the clients' mixes are; small is few classes each
+  uint32_t shards = 2;
+  uint32_t window_step = 10;  // text: characters from one window to the next
 };
 
 // Examples by client. Immutable; every method may be called from several threads at once.
@@ -43,14 +50,20 @@ class Federation {
   }
   // load(client).count(), without loading.
   virtual uint32_t samples(uint32_t client) const = 0;
-  // A hash of all that read() and samples() can give, to tell whether the data are still the same.
+  // Of data that come with a split of their own: how many of the client's examples, the last ones, are for
+  // testing. Fewer than there are.
+  virtual std::optional<uint32_t> own_test_samples(uint32_t client) const {
+    static_cast<void>(client);
+    return std::nullopt;
+  }
+  // A hash of all that read() and the counts can give, to tell whether the data are still the same.
   virtual uint64_t fingerprint() const = 0;
   // What the class is called ("A"), for pictures.
   virtual std::string class_name(uint32_t label) const = 0;
 };
 
-// A source's clients, each with its own training and test examples. Which examples are for testing depends on
-// the options' seed and the client alone.
+// A source's clients, each with its own training and test examples: those of the data's own split or, without
+// one, drawn. Which examples are drawn for testing depends on the options' seed and the client alone.
 class SplitFederation {
  public:
   SplitFederation(std::unique_ptr<Federation> all, uint64_t seed, double test_fraction);
@@ -67,6 +80,7 @@ class SplitFederation {
   Examples test_set(uint64_t limit) const;
 
  private:
+  uint32_t test_samples(uint32_t client) const;
   std::vector<bool> test_mask(uint32_t client) const;
   std::unique_ptr<Federation> all_;
   uint64_t seed_;

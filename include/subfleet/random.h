@@ -26,6 +26,7 @@ enum class Purpose : uint32_t {
   kComplementWords = 14,
   kWireDown = 15,
   kWireUp = 16,
+  kDeal = 17,
   kTest = 100,  // unit tests and benchmarks
 };
 

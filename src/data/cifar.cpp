@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "data/label_skew.h"
+#include "data/deal.h"
 #include "data/sources.h"
 #include "subfleet/error.h"
 
@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Shape kImage{3, 32, 32};
-constexpr double kLeastAlpha = 1e-3, kMostAlpha = 1e6;  // beyond, one class per client, or all of them alike
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
 // The two data sets of Krizhevsky 2009. A record is its labels, the last of which counts, and the image: 1024
@@ -84,27 +83,11 @@ class Cifar final : public Federation {
     if (options.path.empty()) {
       throw bad_request("data.path", "is not set; the cifar source needs the folder with the binary files");
     }
-    if (!(options.dirichlet >= kLeastAlpha && options.dirichlet <= kMostAlpha)) {
-      throw bad_request("data.dirichlet", fmt::format("{} is not between {} and {}", options.dirichlet,
-                                                      kLeastAlpha, kMostAlpha));
-    }
     const Format& format = find_format(options.path);
     classes_ = format.classes;
     for (const std::string_view name : format.files) append(options.path / name, format);
-    if (options.clients == 0 || options.clients > labels_.size()) {
-      throw bad_request("data.clients", fmt::format("{} clients cannot share {} images; 1 to {} can",
-                                                    options.clients, labels_.size(), labels_.size()));
-    }
-    const size_t most = (labels_.size() + options.clients - 1) / options.clients;
-    if (options.min_samples > most) {
-      throw bad_request("data.min_samples",
-                        fmt::format("none of the {} clients has {} images; the most is {}", options.clients,
-                                    options.min_samples, most));
-    }
-    clients_ = deal_by_label(
-        labels_,
-        {.clients = options.clients, .classes = classes_, .alpha = options.dirichlet, .seed = options.seed});
-    std::erase_if(clients_, [&](const auto& images) { return images.size() < options.min_samples; });
+    clients_ = deal(labels_, classes_, options);
+    keep_large(clients_, options.min_samples, "clients");
   }
 
   uint32_t clients() const override { return static_cast<uint32_t>(clients_.size()); }
@@ -153,7 +136,7 @@ class Cifar final : public Federation {
 
   uint32_t classes_ = 0;
   std::vector<uint8_t> pixels_, labels_;
-  std::vector<std::vector<uint32_t>> clients_;  // indices of their images
+  ClientIndices clients_;
 };
 
 }  // namespace

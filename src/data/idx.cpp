@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "base/hash.h"
+#include "data/deal.h"
+#include "data/find_files.h"
 #include "data/glyph_strokes.h"
 #include "data/idx_file.h"
 #include "data/sources.h"
@@ -17,27 +20,6 @@ namespace subfleet {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The one file of the folder whose name ends like that, gzipped or not.
-fs::path find_file(const fs::path& folder, const std::string& ending) {
-  std::vector<fs::path> found;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    if (name.ends_with(ending) || name.ends_with(ending + ".gz")) found.push_back(entry->path());
-  }
-  if (code) throw bad_request(folder.string(), fmt::format("cannot be searched ({})", code.message()));
-  if (found.empty()) {
-    throw bad_request(folder.string(), fmt::format("holds no file *{0} or *{0}.gz", ending));
-  }
-  if (found.size() > 1) {
-    std::sort(found.begin(), found.end());
-    throw bad_request(folder.string(),
-                      fmt::format("holds both {} and {}; keep one *{}", found[0].filename().string(),
-                                  found[1].filename().string(), ending));
-  }
-  return found[0];
-}
 
 void require_as_many(const fs::path& path, size_t has, const fs::path& images, size_t wanted) {
   if (has == wanted) return;
@@ -51,28 +33,76 @@ int32_t writer_at(const IdxArray& writers, size_t index) {
                               uint32_t{b[3]});
 }
 
-// Images, labels and writers from three IDX files. Pixels stay bytes until they are loaded.
+constexpr std::string_view kImages = "-images-idx3-ubyte", kImagesPacked = "-images-idx3-ubyte.gz";
+constexpr std::string_view kLabels = "-labels-idx1-ubyte", kLabelsPacked = "-labels-idx1-ubyte.gz";
+constexpr std::string_view kWriters = "-writers-idx1-int", kWritersPacked = "-writers-idx1-int.gz";
+
+// What the name of a file of images has before its ending.
+std::string set_name(const fs::path& images) {
+  const std::string name = images.filename().string();
+  return name.substr(0, name.rfind(kImages));
+}
+
+// Whether these are a test set and, behind it by name, its training set: EMNIST's "x-test" and "x-train",
+// MNIST's "t10k" and "train".
+bool are_test_and_train(const std::vector<fs::path>& images) {
+  if (images.size() != 2) return false;
+  const std::string test = set_name(images[0]), train = set_name(images[1]);
+  if (!train.ends_with("train")) return false;
+  const std::string both = train.substr(0, train.size() - std::string_view("train").size());
+  return test == both + "test" || test == both + "t10k";
+}
+
+void transpose(std::vector<uint8_t>& pixels, const Shape& image) {
+  std::vector<uint8_t> turned(image.size());
+  for (auto first = pixels.begin(); first != pixels.end(); first += static_cast<ptrdiff_t>(image.size())) {
+    for (size_t y = 0; y < image.height; ++y) {
+      for (size_t x = 0; x < image.width; ++x) {
+        turned[x * image.height + y] = first[static_cast<ptrdiff_t>(y * image.width + x)];
+      }
+    }
+    std::copy(turned.begin(), turned.end(), first);
+  }
+}
+
+// Images and labels from IDX files, by writer from a third file or dealt to clients. A test set beside its
+// training set stays one: it is dealt evenly. Pixels stay bytes until they are loaded.
 class Idx final : public Federation {
  public:
   explicit Idx(const DataOptions& options) {
     if (options.path.empty()) {
-      throw bad_request("data.path", "is not set; the idx source needs the folder with its three files");
+      throw bad_request("data.path", "is not set; the idx source needs the folder with its files");
     }
-    const fs::path images_path = find_file(options.path, "-images-idx3-ubyte");
-    const fs::path labels_path = find_file(options.path, "-labels-idx1-ubyte");
-    const fs::path writers_path = find_file(options.path, "-writers-idx1-int");
-    const IdxArray writers = read_idx(writers_path, IdxType::kInt, 1);
-    labels_ = read_idx(labels_path, IdxType::kUbyte, 1).bytes;
-    IdxArray images = read_idx(images_path, IdxType::kUbyte, 3);
-
-    const size_t count = images.sizes[0];
-    if (count == 0) throw bad_request(images_path.string(), "holds no images");
-    require_as_many(labels_path, labels_.size(), images_path, count);
-    require_as_many(writers_path, writers.sizes[0], images_path, count);
-    input_ = {1, images.sizes[1], images.sizes[2]};
-    pixels_ = std::move(images.bytes);
+    std::error_code ignored;
+    const bool whole_folder = fs::is_directory(options.path, ignored);
+    folder_ = whole_folder ? options.path : options.path.has_parent_path() ? options.path.parent_path() : ".";
+    const std::string beginning = whole_folder ? "" : options.path.filename().string();
+    const std::vector<fs::path> images = find_files(folder_, beginning, {kImages, kImagesPacked});
+    if (are_test_and_train(images)) {
+      append(images[1], set_name(images[1]));
+      first_test_ = static_cast<uint32_t>(labels_.size());
+      append(images[0], set_name(images[0]));
+    } else if (images.size() > 1) {
+      throw bad_request(
+          folder_.string(),
+          fmt::format("holds both {} and {}; keep one set, or let data.path end with what its names "
+                      "begin with, as in FOLDER/emnist-byclass",
+                      images[0].filename().string(), images[1].filename().string()));
+    } else {
+      append(find_file(folder_, beginning, {kImages, kImagesPacked}), beginning);
+    }
     classes_ = uint32_t{*std::max_element(labels_.begin(), labels_.end())} + 1;
-    group(writers, writers_path, options.min_samples);
+    if (options.partition == "auto") {
+      group_by_writer(beginning);
+      keep_large(clients_, options.min_samples, "writers");
+    } else {
+      deal_images(options);
+      keep_large(clients_, options.min_samples, "clients");
+    }
+    if (options.transpose) {
+      transpose(pixels_, input_);
+      std::swap(input_.height, input_.width);
+    }
     for (size_t byte = 0; byte < values_.size(); ++byte) {
       const float value = static_cast<float>(byte) / 255.0f;
       values_[byte] = options.raw_polarity ? value : 1.0f - value;
@@ -85,10 +115,16 @@ class Idx final : public Federation {
   uint32_t samples(uint32_t client) const override {
     return static_cast<uint32_t>(clients_.at(client).size());
   }
+  std::optional<uint32_t> own_test_samples(uint32_t client) const override {
+    if (!first_test_) return std::nullopt;
+    const std::vector<uint32_t>& indices = clients_.at(client);
+    return static_cast<uint32_t>(indices.end() - std::ranges::lower_bound(indices, *first_test_));
+  }
   std::string class_name(uint32_t label) const override { return character_name(label); }
   uint64_t fingerprint() const override {
     Hash hash;
     hash.add_values(pixels_).add_values(labels_).add_values(values_);
+    if (first_test_) hash.add(*first_test_);
     for (const auto& images : clients_) hash.add_values(images);
     return hash.value();
   }
@@ -104,7 +140,51 @@ class Idx final : public Federation {
   }
 
  private:
-  void group(const IdxArray& writers, const fs::path& path, uint32_t min_samples) {
+  // One more set of images and their labels, which are in the one file that begins like that.
+  void append(const fs::path& images_path, const std::string& beginning) {
+    const fs::path labels_path = find_file(folder_, beginning, {kLabels, kLabelsPacked});
+    const std::vector<uint8_t> labels = read_idx(labels_path, IdxType::kUbyte, 1).bytes;
+    IdxArray images = read_idx(images_path, IdxType::kUbyte, 3);
+    if (images.sizes[0] == 0) throw bad_request(images_path.string(), "holds no images");
+    require_as_many(labels_path, labels.size(), images_path, images.sizes[0]);
+    const Shape input{1, images.sizes[1], images.sizes[2]};
+    if (!labels_.empty() && !(input == input_)) {
+      throw bad_request(images_path.string(),
+                        fmt::format("has images of {} x {}; those for training are {} x {}", input.height,
+                                    input.width, input_.height, input_.width));
+    }
+    input_ = input;
+    labels_.insert(labels_.end(), labels.begin(), labels.end());
+    if (pixels_.empty()) {
+      pixels_ = std::move(images.bytes);
+    } else {
+      pixels_.insert(pixels_.end(), images.bytes.begin(), images.bytes.end());
+    }
+  }
+
+  void deal_images(const DataOptions& options) {
+    const size_t training = first_test_.value_or(static_cast<uint32_t>(labels_.size()));
+    clients_ = deal(std::span(labels_).first(training), classes_, options);
+    for (size_t test = training; test < labels_.size(); ++test) {
+      clients_[(test - training) % clients_.size()].push_back(static_cast<uint32_t>(test));
+    }
+  }
+
+  void group_by_writer(const std::string& beginning) {
+    if (first_test_ || find_files(folder_, beginning, {kWriters, kWritersPacked}).empty()) {
+      throw bad_request(
+          folder_.string(),
+          fmt::format("{}; set data.partition to iid, dirichlet or shards to deal its images to "
+                      "data.clients clients",
+                      first_test_ ? "holds a training and a test set without writers"
+                                  : "holds no file *-writers-idx1-int or *-writers-idx1-int.gz"));
+    }
+    const fs::path path = find_file(folder_, beginning, {kWriters, kWritersPacked});
+    const IdxArray writers = read_idx(path, IdxType::kInt, 1);
+    if (writers.sizes[0] != labels_.size()) {
+      throw bad_request(path.string(),
+                        fmt::format("has {} values for {} images", writers.sizes[0], labels_.size()));
+    }
     std::map<int32_t, std::vector<uint32_t>> by_writer;
     for (size_t i = 0; i < labels_.size(); ++i) {
       const int32_t writer = writer_at(writers, i);
@@ -114,23 +194,16 @@ class Idx final : public Federation {
       }
       by_writer[writer].push_back(static_cast<uint32_t>(i));
     }
-    size_t most = 0;
-    for (auto& [writer, indices] : by_writer) {
-      most = std::max(most, indices.size());
-      if (indices.size() >= min_samples) clients_.push_back(std::move(indices));
-    }
-    if (clients_.empty()) {
-      throw bad_request("data.min_samples",
-                        fmt::format("none of the {} writers has {} images; the most is {}", by_writer.size(),
-                                    min_samples, most));
-    }
+    for (auto& [writer, indices] : by_writer) clients_.push_back(std::move(indices));
   }
 
+  fs::path folder_;
   Shape input_;
   uint32_t classes_ = 0;
   std::vector<uint8_t> pixels_, labels_;
-  std::array<float, 256> values_{};             // of each byte
-  std::vector<std::vector<uint32_t>> clients_;  // indices of their images, by increasing writer
+  std::optional<uint32_t> first_test_;  // with a test set: its first image, behind those for training
+  std::array<float, 256> values_{};     // of each byte
+  ClientIndices clients_;               // by increasing writer, or as dealt
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -139,6 +140,8 @@ TEST_F(IdxFiles, SaysWhichFileIsMissingOrTwice) {
   fs::remove(folder_ / "y-labels-idx1-ubyte");
   EXPECT_SAYS(complaint(), "holds no file *-labels-idx1-ubyte");
   path_ /= "nowhere";
+  EXPECT_SAYS(complaint(), "holds no file nowhere*-images-idx3-ubyte");
+  path_ /= "deeper";
   EXPECT_SAYS(complaint(), "cannot be searched");
 }
 
@@ -257,6 +260,67 @@ TEST_F(IdxFiles, FlippedBitsOfAGzipAreRefusedOrRead) {
     write_quickly(folder_ / "x-images-idx3-ubyte.gz", broken);
     opens();
   }
+}
+
+TEST_F(IdxFiles, WithoutWritersTheImagesAreDealt) {
+  fs::remove(folder_ / "x-writers-idx1-int");
+  EXPECT_SAYS(complaint(), "holds no file *-writers-idx1-int");
+  EXPECT_SAYS(complaint(), "set data.partition to iid, dirichlet or shards");
+  for (const char* partition : {"iid", "dirichlet", "shards"}) {
+    const auto data =
+        open_federation({.source = "idx", .path = path_, .partition = partition, .clients = 3, .shards = 1});
+    ASSERT_EQ(data->clients(), 3u);
+    for (uint32_t client = 0; client < 3; ++client) {
+      EXPECT_EQ(data->samples(client), 2u);
+      EXPECT_FALSE(data->own_test_samples(client));
+    }
+  }
+}
+
+TEST_F(IdxFiles, TransposedImagesAreTurned) {
+  const auto data =
+      open_federation({.source = "idx", .path = path_, .raw_polarity = true, .transpose = true});
+  EXPECT_EQ(data->input(), (Shape{1, 3, 2}));
+  const Examples turned = data->load(2);  // image 3: rows 30 31 32 and 33 34 35
+  const std::vector<float> expected{30, 33, 31, 34, 32, 35};
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(turned.input(0)[i], expected[i] / 255);
+}
+
+// EMNIST's files: several sets in one folder, each with a training and a test set.
+TEST_F(IdxFiles, ATestSetBesideItsTrainingSetStaysOne) {
+  for (const char* file : {"x-images-idx3-ubyte", "x-labels-idx1-ubyte", "x-writers-idx1-int"})
+    fs::remove(folder_ / file);
+  for (const char* set : {"emnist-digits", "emnist-byclass"}) {
+    const auto name = [&](const std::string& rest) { return folder_ / (set + rest); };
+    write_quickly(name("-train-images-idx3-ubyte.gz"), gzipped(images_));
+    write_quickly(name("-train-labels-idx1-ubyte.gz"), gzipped(labels_));
+    write_quickly(name("-test-images-idx3-ubyte.gz"), gzipped(images_));
+    write_quickly(name("-test-labels-idx1-ubyte.gz"),
+                  gzipped(big_endian(0x801) + big_endian(6) + "\x14\x15\x16\x17\x18\x19"));
+  }
+  EXPECT_SAYS(complaint(), "holds both emnist-byclass-test-images-idx3-ubyte.gz and emnist-byclass-train");
+  EXPECT_SAYS(complaint(), "let data.path end with what its names begin with");
+  path_ /= "emnist-byclass";
+  EXPECT_SAYS(complaint(), "holds a training and a test set without writers");
+  const SplitFederation data =
+      open_split_federation({.source = "idx", .path = path_, .partition = "iid", .clients = 4});
+  EXPECT_EQ(data.all().classes(), 26u);
+  std::vector<int32_t> trained;
+  for (uint32_t client = 0; client < 4; ++client) {
+    const Examples examples = data.train(client);
+    EXPECT_EQ(examples.count(), data.train_samples(client));
+    EXPECT_GE(examples.count(), 1u);
+    trained.insert(trained.end(), examples.labels.begin(), examples.labels.end());
+  }
+  std::vector<int32_t> tested = data.test_set(0).labels;
+  std::sort(trained.begin(), trained.end());
+  std::sort(tested.begin(), tested.end());
+  EXPECT_EQ(trained, (std::vector<int32_t>{1, 1, 3, 4, 5, 9}));
+  EXPECT_EQ(tested, (std::vector<int32_t>{20, 21, 22, 23, 24, 25}));
+  write_quickly(
+      folder_ / "emnist-byclass-test-images-idx3-ubyte.gz",
+      gzipped(big_endian(0x803) + big_endian(6) + big_endian(3) + big_endian(2) + std::string(36, 'a')));
+  EXPECT_SAYS(complaint(), "has images of 3 x 2; those for training are 2 x 3");
 }
 
 TEST(Femnist, HasTheCountsOfItsReadme) {

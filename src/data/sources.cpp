@@ -14,12 +14,16 @@ struct Source {
   std::unique_ptr<Federation> (*open)(const DataOptions&);
 };
 
+// clang-format off
 constexpr Source kSources[] = {
     {"glyphs", open_glyphs},
     {"idx", open_idx},
     {"cifar", open_cifar},
     {"text", open_text},
+    {"leaf", open_leaf},
+    {"hdf5", open_hdf5},
 };
+// clang-format on
 
 }  // namespace
 

@@ -9,7 +9,9 @@ namespace subfleet {
 
 std::unique_ptr<Federation> open_cifar(const DataOptions& options);
 std::unique_ptr<Federation> open_glyphs(const DataOptions& options);
+std::unique_ptr<Federation> open_hdf5(const DataOptions& options);
 std::unique_ptr<Federation> open_idx(const DataOptions& options);
+std::unique_ptr<Federation> open_leaf(const DataOptions& options);
 std::unique_ptr<Federation> open_text(const DataOptions& options);
 
 }  // namespace subfleet

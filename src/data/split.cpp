@@ -49,20 +49,29 @@ SplitFederation::SplitFederation(std::unique_ptr<Federation> all, uint64_t seed,
   }
 }
 
+uint32_t SplitFederation::test_samples(uint32_t client) const {
+  const std::optional<uint32_t> own = all_->own_test_samples(client);
+  return own ? *own : test_count(all_->samples(client), test_fraction_);
+}
+
 std::vector<bool> SplitFederation::test_mask(uint32_t client) const {
   const uint32_t samples = all_->samples(client);
+  const uint32_t tests = test_samples(client);
+  std::vector<bool> mask(samples, false);
+  if (all_->own_test_samples(client)) {
+    std::fill(mask.end() - tests, mask.end(), true);
+    return mask;
+  }
   std::vector<uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0u);
   Random random({.seed = seed_, .client = client, .purpose = Purpose::kTestSplit});
   random.shuffle(std::span(order));
-  std::vector<bool> mask(samples, false);
-  for (uint32_t i = 0; i < test_count(samples, test_fraction_); ++i) mask[order[i]] = true;
+  for (uint32_t i = 0; i < tests; ++i) mask[order[i]] = true;
   return mask;
 }
 
 uint32_t SplitFederation::train_samples(uint32_t client) const {
-  const uint32_t samples = all_->samples(client);
-  return samples - test_count(samples, test_fraction_);
+  return all_->samples(client) - test_samples(client);
 }
 
 void SplitFederation::read_train(uint32_t client, Examples& into) const {

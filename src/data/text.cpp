@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kWindow = 80;  // characters that are seen; the one after them is the label
-
 std::vector<fs::path> find_texts(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code code;
@@ -64,12 +62,7 @@ class Text final : public Federation {
   uint32_t classes() const override { return kSymbols; }
   uint32_t samples(uint32_t client) const override { return count_windows(texts_.at(client)); }
 
-  std::string class_name(uint32_t label) const override {
-    if (label >= kVocabulary.size()) return "other";
-    if (kVocabulary[label] == '\n') return "newline";
-    if (kVocabulary[label] == ' ') return "space";
-    return {kVocabulary[label]};
-  }
+  std::string class_name(uint32_t label) const override { return symbol_name(label); }
 
   uint64_t fingerprint() const override {
     Hash hash;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace subfleet {
@@ -13,6 +14,7 @@ inline constexpr std::string_view kVocabulary =
     "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}";
 inline constexpr size_t kUnknownSymbol = kVocabulary.size();
 inline constexpr size_t kSymbols = kVocabulary.size() + 1;
+inline constexpr size_t kWindow = 80;  // characters that are seen; the one after them is the label
 
 // The symbol of every byte.
 inline constexpr std::array<uint8_t, 256> kSymbolOf = [] {
@@ -23,5 +25,13 @@ inline constexpr std::array<uint8_t, 256> kSymbolOf = [] {
   }
   return symbols;
 }();
+
+// What a symbol is called, for people.
+inline std::string symbol_name(uint32_t symbol) {
+  if (symbol >= kVocabulary.size()) return "other";
+  if (kVocabulary[symbol] == '\n') return "newline";
+  if (kVocabulary[symbol] == ' ') return "space";
+  return {kVocabulary[symbol]};
+}
 
 }  // namespace subfleet

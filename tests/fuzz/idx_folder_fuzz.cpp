@@ -30,6 +30,10 @@ void try_input(std::string_view input) {
   write_quickly(folder / "x-labels-idx1-ubyte", take());
   write_quickly(folder / "x-images-idx3-ubyte", input);
   check_federation(*open_federation({.source = "idx", .path = folder.path()}));
+  check_federation(*must_work([] {
+    return open_federation(
+        {.source = "idx", .path = folder.path(), .transpose = true, .partition = "iid", .clients = 1});
+  }));
 }
 
 }  // namespace subfleet::fuzz
