@@ -8,10 +8,10 @@ namespace {
 TEST(RunCommand, NamesEverySettingThatIsNotTheDefaultAndNoOther) {
   RunSummary run;
   run.folder = "/somewhere/it's mine";
-  run.provenance =
-      Provenance{.data = {},
-                 .initial = Provenance::Initial{.file = "w 1.safetensors", .fingerprint = 0},
-                 .sessions = {Provenance::Session{.version = "0.1.0", .device = "cuda-tf32", .kernels = ""}}};
+  Provenance provenance;
+  provenance.initial.emplace().file = "w 1.safetensors";
+  provenance.sessions.emplace_back().device = "cuda-tf32";
+  run.provenance = provenance;
   Config config;
   EXPECT_EQ(train_command(run, config),
             "subfleet train --init 'w 1.safetensors' --device cuda-tf32 --out 'runs/it'\\''s mine'");
