@@ -9,7 +9,7 @@ TEST(RunCommand, NamesEverySettingThatIsNotTheDefaultAndNoOther) {
   RunSummary run;
   run.folder = "/somewhere/it's mine";
   Provenance provenance;
-  provenance.initial.emplace().file = "w 1.safetensors";
+  provenance.initial = Provenance::Initial{.file = "w 1.safetensors", .fingerprint = 0};
   provenance.sessions.emplace_back().device = "cuda-tf32";
   run.provenance = provenance;
   Config config;
