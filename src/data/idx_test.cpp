@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data/complaint_testing.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
@@ -64,22 +65,15 @@ class IdxFiles : public testing::Test {
     write_quickly(folder_ / "x-writers-idx1-int", writers_);
   }
 
+  DataOptions options() const { return {.source = "idx", .path = path_}; }
   std::unique_ptr<Federation> open(uint32_t min_samples = 0, bool raw_polarity = false) const {
-    return open_federation(
-        {.source = "idx", .path = path_, .min_samples = min_samples, .raw_polarity = raw_polarity});
+    DataOptions all = options();
+    all.min_samples = min_samples;
+    all.raw_polarity = raw_polarity;
+    return open_federation(all);
   }
 
-  // The message of the Error that opening throws; fails the test if it opens.
-  std::string complaint() const {
-    try {
-      open();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), Error::Kind::kRequest);
-      return error.what();
-    }
-    ADD_FAILURE() << "malformed files were accepted";
-    return "";
-  }
+  std::string complaint() const { return complaint_about(options()); }
 
   // Opens and reads everything, or gets an Error; anything else escapes and fails the test.
   bool opens() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/complaint_testing.h"
 #include "model/vocabulary.h"
 #include "python_data.h"
 #include "subfleet/data.h"
@@ -42,18 +43,7 @@ class LeafFiles : public testing::Test {
   }
 
   DataOptions options() const { return {.source = "leaf", .path = folder_.path()}; }
-  std::string complaint() const { return complaint(options()); }
-  static std::string complaint(const DataOptions& options) {
-    try {
-      open_federation(options);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), Error::Kind::kRequest);
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      return error.what();
-    }
-    ADD_FAILURE() << "malformed files were accepted";
-    return "";
-  }
+  std::string complaint() const { return complaint_about(options()); }
 
   TemporaryFolder folder_;
 };
@@ -135,14 +125,14 @@ TEST_F(LeafFiles, WithoutASplitOfTheirOwnTheyAreSplitLikeOthers) {
   half.min_samples = 2;
   EXPECT_EQ(open_federation(half)->clients(), 2u);
   half.min_samples = 4;
-  EXPECT_SAYS(complaint(half), "data.min_samples: none of the 3 users has 4 examples; the most is 3");
+  EXPECT_SAYS(complaint_about(half), "data.min_samples: none of the 3 users has 4 examples; the most is 3");
   half.min_samples = 0;
   half.path = folder_ / "b.json";
   EXPECT_EQ(open_federation(half)->clients(), 1u) << "one file is a data set, too";
 }
 
 TEST_F(LeafFiles, FoldersThatAreNoDataSetSayWhatIsMissing) {
-  EXPECT_SAYS(complaint({.source = "leaf"}), "data.path: is not set");
+  EXPECT_SAYS(complaint_about({.source = "leaf"}), "data.path: is not set");
   EXPECT_SAYS(complaint(), "holds no file *.json");
   fs::create_directory(folder_ / "train");
   EXPECT_SAYS(complaint(), "holds a folder train but none called test");

@@ -90,14 +90,19 @@ TEST(ServerOptimizer, YogiShrinksItsSecondMomentBySmallSteps) {
 }
 
 // Two clients, of 1 and 3 examples: one moves unit 0 (weight and bias) by 1, the other both units by -0.5.
+PartialSum two_clients() {
+  PartialSum sum(parameter_count(kTwoUnits));
+  const std::vector<std::vector<uint32_t>> first{{0}}, both{{0, 1}};
+  EXPECT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(2, 1.0f), 1));
+  EXPECT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, -0.5f), 3));
+  return sum;
+}
+
 // Squared norms 2 and 1, in the mean 1.25. Means: unit 0 (1 - 1.5) / 4 = -0.125, held by all; unit 1 -0.5,
 // held by 3/4. |mean|^2 = 2 * 0.015625 + 2 * 0.75 * 0.25 = 0.40625, and eta = 1.25 / (2 * 0.50625).
 TEST(ServerOptimizer, FedExpByHand) {
   ThreadPool pool(2);
-  PartialSum sum(parameter_count(kTwoUnits));
-  const std::vector<std::vector<uint32_t>> first{{0}}, both{{0, 1}};
-  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(2, 1.0f), 1));
-  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, -0.5f), 3));
+  const PartialSum sum = two_clients();
   const std::vector<JobResult> results{{.outcome = JobOutcome::kTrained, .examples = 1, .squared_norm = 2},
                                        {.outcome = JobOutcome::kTrained, .examples = 3, .squared_norm = 1},
                                        {.outcome = JobOutcome::kDiverged, .examples = 9, .squared_norm = 5},
@@ -115,14 +120,11 @@ TEST(ServerOptimizer, FedExpByHand) {
   EXPECT_NEAR(step(1, 100)[1], -0.5, 1e-6) << "never less than fedavg";
 }
 
-// The same two clients: over all 4 examples, unit 0's mean is still -0.125, and unit 1's is 3/4 of -0.5.
+// Over all 4 examples, unit 0's mean is still -0.125, and unit 1's is 3/4 of -0.5.
 // |mean|^2 = 2 * 0.015625 + 2 * 0.140625 = 0.3125.
 TEST(ServerOptimizer, TheMeanCanBeOverAllClients) {
   ThreadPool pool(2);
-  PartialSum sum(parameter_count(kTwoUnits));
-  const std::vector<std::vector<uint32_t>> first{{0}}, both{{0, 1}};
-  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, first), std::vector(2, 1.0f), 1));
-  ASSERT_TRUE(sum.add(SubModel(kTwoUnits, both), std::vector(4, -0.5f), 3));
+  const PartialSum sum = two_clients();
   const std::vector<JobResult> results{{.outcome = JobOutcome::kTrained, .examples = 1, .squared_norm = 2},
                                        {.outcome = JobOutcome::kTrained, .examples = 3, .squared_norm = 1}};
   const auto step = [&](const std::string& name) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "data/complaint_testing.h"
 #include "python_data.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
@@ -24,17 +25,6 @@ class Hdf5Files : public testing::Test {
  protected:
   DataOptions options() const { return {.source = "hdf5", .path = folder_.path()}; }
   DataOptions one_file() const { return {.source = "hdf5", .path = folder_ / "fed_emnist_train.h5"}; }
-  static std::string complaint(const DataOptions& options) {
-    try {
-      open_federation(options);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), Error::Kind::kRequest);
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      return error.what();
-    }
-    ADD_FAILURE() << "malformed files were accepted";
-    return "";
-  }
   TemporaryFolder folder_;
 };
 
@@ -72,13 +62,13 @@ TEST_F(Hdf5Files, HasTheSameExamplesAsLeafsJson) {
 }
 
 TEST_F(Hdf5Files, FoldersThatAreNoDataSetSayWhatIsMissing) {
-  EXPECT_PRED2(contains, complaint({.source = "hdf5"}), "data.path: is not set");
-  EXPECT_PRED2(contains, complaint(options()), "holds no file *train.h5");
-  EXPECT_PRED2(contains, complaint({.source = "hdf5", .path = folder_ / "none"}), "cannot be searched");
+  EXPECT_PRED2(contains, complaint_about({.source = "hdf5"}), "data.path: is not set");
+  EXPECT_PRED2(contains, complaint_about(options()), "holds no file *train.h5");
+  EXPECT_PRED2(contains, complaint_about({.source = "hdf5", .path = folder_ / "none"}), "cannot be searched");
   std::ofstream(folder_ / "fed_emnist_train.h5") << "no HDF5";
-  EXPECT_PRED2(contains, complaint(options()), "holds no file *test.h5");
+  EXPECT_PRED2(contains, complaint_about(options()), "holds no file *test.h5");
   std::ofstream(folder_ / "fed_emnist_test.h5") << "no HDF5";
-  EXPECT_PRED2(contains, complaint(options()), "fed_emnist_train.h5: is not an HDF5 file");
+  EXPECT_PRED2(contains, complaint_about(options()), "fed_emnist_train.h5: is not an HDF5 file");
 }
 
 TEST_F(Hdf5Files, WrongFilesAreOneLine) {
@@ -107,8 +97,8 @@ TEST_F(Hdf5Files, WrongFilesAreOneLine) {
            {"stored-elsewhere", "/examples/a/pixels is stored elsewhere"},
        }) {
     ASSERT_TRUE(write_python_data("hdf5-" + bad, folder_.path()));
-    EXPECT_PRED2(contains, complaint(one_file()), part) << bad;
-    EXPECT_PRED2(contains, complaint(one_file()), one_file().path.string()) << bad;
+    EXPECT_PRED2(contains, complaint_about(one_file()), part) << bad;
+    EXPECT_PRED2(contains, complaint_about(one_file()), one_file().path.string()) << bad;
   }
 }
 
@@ -117,7 +107,7 @@ TEST_F(Hdf5Files, EveryTruncationIsRefused) {
   const std::string whole = read_file(one_file().path);
   for (size_t length = 0; length < whole.size(); length += 97) {
     std::ofstream(one_file().path, std::ios::binary | std::ios::trunc) << whole.substr(0, length);
-    complaint(one_file());
+    complaint_about(one_file());
   }
 }
 

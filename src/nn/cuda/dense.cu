@@ -1,8 +1,10 @@
-#include "nn/cuda/matrix_products.cuh"
-#include "nn/cuda/thin_dense.cuh"
+#include "nn/cuda/thin_backward.cuh"
+#include "nn/cuda/thin_forward.cuh"
 
 namespace subfleet::cuda {
 namespace {
+
+constexpr int kMostThinRows = 16;
 
 // Calls run(value) with the value as a constant.
 template <typename Run>
