@@ -60,8 +60,7 @@ class Reader(nn.Module):
         self.out = nn.Linear(10, 81)
 
     def forward(self, x):
-        x, _ = self.read(self.symbols(x))
-        x, _ = self.again(x)
+        x = self.again(self.read(self.symbols(x))[0])[0]
         return self.out(x[:, -1])
 
 
@@ -198,6 +197,10 @@ class Modules(unittest.TestCase):
                 return self.b(x) if x.sum() > 0 else self.a(x)
 
         class AllSteps(Reader):
+            def __init__(self):
+                super().__init__()
+                self.out = nn.Linear(20 * 12, 81)
+
             def forward(self, x):
                 return self.out(self.read(self.symbols(x))[0].flatten(1))
 
