@@ -14,6 +14,7 @@ void add_devices_command(CLI::App& program);
 void add_model_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
+void add_reproduce_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
 // These two also run under mpirun.
 void add_train_command(CLI::App& program, Ranks& ranks);

@@ -47,8 +47,9 @@ struct TuneOptions {
   uint32_t steps = 3;    // refinements; the paper's n_a
   uint32_t outward = 4;  // most moves past an edge; 0 is the paper's algorithm
   TargetAccuracy target;
-  uint32_t window = 5;      // rounds whose mean accuracy has to reach the target; the paper's q
-  uint32_t max_rounds = 0;  // of a candidate; 0: run.rounds
+  uint32_t window = 5;            // rounds whose mean accuracy has to reach the target; the paper's q
+  uint32_t max_rounds = 0;        // of a candidate; 0: run.rounds
+  std::string ties = "accurate";  // among equally fast candidates: the more "accurate", or the "first" tried
 };
 
 // One federated training, as data: the sections and keys that users write. Defaults are the paper's.

@@ -215,6 +215,7 @@ const std::vector<Key>& keys() {
       key("tune.target", FIELD(tune.target), "the training accuracy to reach, or a multiple of chance", false),
       key("tune.window", FIELD(tune.window), "over how many rounds that accuracy is the mean", false, kCount),
       key("tune.max_rounds", FIELD(tune.max_rounds), "of a candidate; 0 is run.rounds", false),
+      key("tune.ties", FIELD(tune.ties), "of equally fast candidates the more 'accurate' wins, or the 'first' that was tried, as the paper has it", false),
   };
   return table;
 }
@@ -394,6 +395,9 @@ void validate(Config& config) {
   find_codec(config.wire.up);
   if (config.server.mean != "holders" && config.server.mean != "all")
     throw unknown_name("server.mean", config.server.mean, std::vector<std::string>{"holders", "all"});
+  if (config.tune.ties != "accurate" && config.tune.ties != "first") {
+    throw unknown_name("tune.ties", config.tune.ties, std::vector<std::string>{"accurate", "first"});
+  }
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }
