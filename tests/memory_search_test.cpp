@@ -14,13 +14,13 @@ namespace {
 
 Config search_config() {
   Config config = tiny_config();
-  config.run.rounds = 6;
+  config.run.rounds = 15;
   config.tune = {.start = 0.01,
                  .steps = 1,
                  .outward = 0,
                  .target = {.value = 0.1, .times_chance = false},
                  .window = 2,
-                 .max_rounds = 6};
+                 .max_rounds = 15};
   config.server.optimizer = "fedadam";
   validate(config);
   return config;
@@ -60,7 +60,7 @@ TEST(MemorySearch, RoundsByValueAbandonsNobody) {
   ThreadPool pool(2);
   LocalFleet fleet = tiny_fleet(pool, "cpu");
   const Config config = search_config();
-  const std::vector<double> values{0.0001, 0.003, 0.01};
+  const std::vector<double> values{0.0001, 0.003, 0.005, 0.01, 0.02, 0.05};
   const auto found = rounds_by_value(config, values, fleet, [] { return true; });
   ASSERT_TRUE(found);
   std::optional<uint32_t> fastest, slowest;

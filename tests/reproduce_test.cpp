@@ -53,7 +53,7 @@ std::filesystem::path tiny_paper(const TemporaryFolder& folder) {
   write("accuracy.toml", "title = \"A\"\nrates_from = \"searches\"\nseeds = [1, 2]\nlast_rounds = 2\n" +
                              common +
                              "[[value]]\nrun = \"none\"\nmeasure = \"accuracy\"\nunit = \"%\"\npaper = "
-                             "\"-1\"\nreason = \"it is below 0\"\n");
+                             "\"-1000\"\nreason = \"it is below 0\"\n");
   write("rates.toml", "title = \"R\"\nkind = \"rates\"\nrates = [-3, -2]\nseeds = [1]\n" + common +
                           "[[value]]\nrun = \"none\"\nmeasure = \"rounds\"\nat = -2\n");
   write("facts.toml",
@@ -89,7 +89,7 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
   EXPECT_LE(shares, 100);
   EXPECT_EQ(value_of(results, "extra", 0).at("readings")[1].at("verdict"), "agrees");
   const Json accuracy = value_of(results, "accuracy", 0);
-  EXPECT_EQ(accuracy.at("paper"), "-1");
+  EXPECT_EQ(accuracy.at("paper"), "-1000");
   EXPECT_EQ(accuracy.at("readings")[1].at("verdict"), "differs");
   EXPECT_GT(accuracy.at("readings")[1].at("mean").get<double>(), 2);
   EXPECT_EQ(value_of(results, "facts", 0).at("readings")[0].at("verdict"), "agrees");

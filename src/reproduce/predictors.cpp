@@ -59,8 +59,8 @@ double book_property(const std::string& name, const Config& config) {
   const ModelSpec model = resolve_model(config.model);
   double sum = 0, count = 0;
   for (uint32_t round = 0; round < kRounds; ++round) {
-    for (const CodeBook& book :
-         RoundMasks(model, config.code, config.run.seed, round, config.round.clients).books()) {
+    const RoundMasks masks(model, config.code, config.run.seed, round, config.round.clients);
+    for (const CodeBook& book : masks.books()) {
       sum += property_of(name, book);
       ++count;
     }
