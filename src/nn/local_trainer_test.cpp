@@ -15,7 +15,7 @@ namespace {
 
 constexpr LocalTraining kTwoEpochs{.epochs = 2, .batch = 10, .client_lr = 0.05f};
 constexpr LocalTraining kBeyondPlainSgd{
-    .epochs = 2, .batch = 10, .client_lr = 0.02f, .momentum = 0.9f, .weight_decay = 0.01f, .proximal = 0.5f};
+    .epochs = 2, .batch = 10, .client_lr = 0.05f, .momentum = 0.9f, .weight_decay = 0.01f, .proximal = 0.5f};
 
 void expect_equal(const std::vector<JobResult>& a, const std::vector<JobResult>& b) {
   ASSERT_EQ(a.size(), b.size());
