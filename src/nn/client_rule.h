@@ -19,8 +19,8 @@ struct ClientArrays {
 // A client's step on one weight, written once for all devices: PyTorch's SGD with momentum and weight decay,
 // and the proximal term of FedProx (Li et al. 2020),
 //
-//   v = momentum * v + gradient + weight_decay * w + proximal * (w - given),  w = w - lr * v,  v = 0 at
-//   first.
+//   v = momentum * v + gradient + weight_decay * w + proximal * (w - given),   0 when the round begins,
+//   w = w - lr * v.
 //
 // The layers have stepped already, by -lr * gradient. The rate stays the same all through a round, so what is
 // kept from step to step is the movement, -lr * v.

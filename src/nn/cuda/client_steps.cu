@@ -16,23 +16,23 @@ __global__ void finish_steps(ClientRule rule, ClientArrays arrays, size_t size, 
 
 void ClientSteps::reserve(const ClientRule& rule, size_t values) {
   rule_ = rule;
-  values_ = values;
   if (rule.is_plain()) return;
   before_.grow(values);
   if (rule.momentum != 0) movement_.grow(values);
   if (rule.proximal != 0) given_.grow(values);
 }
 
-void ClientSteps::begin(const Step& step) {
+void ClientSteps::begin(const Step& step, size_t size) {
   if (rule_.is_plain()) return;
-  const auto copy = [&](Buffer<float>& to) {
-    check(cudaMemcpyAsync(to.data(), step.weights, values_ * sizeof(float), cudaMemcpyDeviceToDevice,
-                          step.stream),
+  const size_t pitch = step.stride * sizeof(float);
+  const auto copy_to = [&](Buffer<float>& to) {
+    check(cudaMemcpy2DAsync(to.data(), pitch, step.weights, pitch, size * sizeof(float), step.jobs,
+                            cudaMemcpyDeviceToDevice, step.stream),
           "copying the given weights");
   };
-  copy(before_);
+  copy_to(before_);
   if (rule_.momentum != 0) movement_.zero(step.stream);
-  if (rule_.proximal != 0) copy(given_);
+  if (rule_.proximal != 0) copy_to(given_);
 }
 
 void ClientSteps::finish(const Step& step, size_t size) {

@@ -13,14 +13,12 @@ class ClientSteps {
  public:
   // Room for so many values, those of all jobs with what lies between them.
   void reserve(const ClientRule& rule, size_t values);
-  // Before the first step; reads that many values from step.weights on.
-  void begin(const Step& step);
-  // After every step of the layers, for the step's jobs; `size` are the values of one.
+  // Before the first step, with all jobs in it, and after every step of the layers; a job has `size` weights.
+  void begin(const Step& step, size_t size);
   void finish(const Step& step, size_t size);
 
  private:
   ClientRule rule_;
-  size_t values_ = 0;
   Buffer<float> before_, movement_, given_;  // ClientArrays
 };
 

@@ -48,7 +48,7 @@ TEST(CudaClientSteps, HaveTheBitsOfTheHost) {
                     .stride = kStride,
                     .client_lr = how.client_lr};
     steps.reserve(ClientRule(how), weights.size());
-    steps.begin(step);
+    steps.begin(step, kSize);
     for (size_t number = 0; number < kSteps; ++number) {
       step.jobs = number + 1 < kSteps ? kJobs : kJobs - 1;
       on_gpu.download(weights, stream);

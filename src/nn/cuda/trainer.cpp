@@ -282,7 +282,7 @@ class CudaTrainer final : public Trainer {
       group.network->stream().follow(stream_);
       const Step first = step_of(group, group.places.size(), 0);
       group.network->begin_round(first, static_cast<int>(most));
-      group.steps->begin(first);
+      group.steps->begin(first, group.size);
     }
     for (uint32_t step = 0; step < steps; ++step) {
       for (const Group& group : groups) {
