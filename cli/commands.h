@@ -16,6 +16,7 @@ void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
 void add_reproduce_command(CLI::App& program);
 void add_sweep_command(CLI::App& program);
+void add_test_command(CLI::App& program);
 // These two also run under mpirun.
 void add_train_command(CLI::App& program, Ranks& ranks);
 void add_tune_command(CLI::App& program, Ranks& ranks);

@@ -112,6 +112,7 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
     subfleet::cli::add_data_command(program);
     subfleet::cli::add_report_command(program);
     subfleet::cli::add_reproduce_command(program);
+    subfleet::cli::add_test_command(program);
     subfleet::cli::add_bench_command(program);
     subfleet::cli::add_devices_command(program);
     program.parse(argc, argv);

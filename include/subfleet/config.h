@@ -20,6 +20,7 @@ namespace subfleet {
 // round.*: how many clients take part, and what each does.
 struct RoundOptions : LocalTraining {
   uint32_t clients = 35;
+  bool operator==(const RoundOptions&) const = default;
 };
 
 struct RunOptions {

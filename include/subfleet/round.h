@@ -18,12 +18,17 @@ namespace subfleet {
 
 class ServerState;
 
-// What every client does with its sub-model in one round: E epochs of plain SGD.
+// What every client does with its sub-model in one round: E epochs of SGD, plain unless one of the three
+// numbers is above 0. Momentum and weight decay are PyTorch's.
 struct LocalTraining {
   uint32_t epochs = 1;
   uint32_t batch = 10;
   float client_lr = 0.035f;
-  bool shuffle = true;  // a new order of the examples in each epoch; false keeps the data's order
+  float momentum = 0;      // up to 1; a step's velocity starts at 0 in every round
+  float weight_decay = 0;  // times the weights, added to the gradient
+  float proximal = 0;      // FedProx's mu: times the way from the weights that were given, added to it too
+  bool shuffle = true;     // a new order of the examples in each epoch; false keeps the data's order
+  bool operator==(const LocalTraining&) const = default;
 };
 
 // One client's work in one round.

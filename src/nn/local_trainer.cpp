@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "nn/aligned.h"
+#include "nn/client_steps.h"
 #include "nn/host_state.h"
 #include "nn/jobs.h"
 #include "nn/recently_used.h"
@@ -54,7 +55,8 @@ struct Worker {
   Examples examples;            // the client's
   std::vector<uint32_t> order;  // of them
   AlignedFloats trained;        // the sub-model's weights
-  std::vector<float> update;    // the difference to those that were given
+  ClientSteps steps;
+  std::vector<float> update;  // the difference to those that were given
   Examples batch;
   std::vector<float> logits;
   std::optional<PartialSum> sum;
@@ -152,6 +154,7 @@ class LocalTrainer final : public Trainer {
     std::vector<uint32_t>& order = worker.order;
     order.resize(worker.examples.count());
     std::iota(order.begin(), order.end(), 0u);
+    worker.steps.begin(how, worker.trained);
     Score total;
     for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
       if (how.shuffle) random.shuffle(std::span(order));
@@ -160,6 +163,7 @@ class LocalTrainer final : public Trainer {
         fill_batch(worker.examples, std::span(order).subspan(first, count), worker.batch);
         const Score score =
             net.train_step(worker.trained, {worker.batch.inputs, worker.batch.labels}, how.client_lr);
+        worker.steps.finish(worker.trained);
         total.loss += score.loss;
         total.correct += score.correct;
       }
