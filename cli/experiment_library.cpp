@@ -61,4 +61,21 @@ std::vector<Experiment> ExperimentLibrary::choose(const std::vector<std::string>
   return chosen;
 }
 
+std::vector<Experiment> ExperimentLibrary::with_others(const std::vector<Experiment>& chosen) {
+  std::vector<Experiment> all = chosen;
+  for (const char* part : kParts) {
+    for (const std::string& name : experiment_names(folder_ / part)) {
+      try {
+        for (Experiment& experiment : choose({name})) {
+          if (std::ranges::find(all, experiment.name, &Experiment::name) == all.end())
+            all.push_back(std::move(experiment));
+        }
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+  return all;
+}
+
 }  // namespace subfleet::cli

@@ -21,6 +21,9 @@ class ExperimentLibrary {
   // Error.
   std::vector<Experiment> choose(const std::vector<std::string>& what);
 
+  // Those and all others that the change makes sense for.
+  std::vector<Experiment> with_others(const std::vector<Experiment>& chosen);
+
  private:
   const Experiment& load(const std::string& name);
   void add(const std::string& name, std::vector<std::string>& order, size_t depth);

@@ -313,17 +313,17 @@ void reproduce(const ReproduceOptions& options) {
   if (!options.list && options.what.empty())
     throw bad_request("reproduce", "say what: 'all', 'beyond', or names that --list shows");
   ExperimentLibrary library(options.experiments, [&](Config& config) { options.config.apply_sets(config); });
-  std::vector<Experiment> all = library.choose({"all", "beyond"});
+  const std::vector<Experiment> chosen =
+      library.choose(options.what.empty() ? std::vector<std::string>{"all", "beyond"} : options.what);
+  std::set<std::string> names;
+  for (const Experiment& experiment : chosen) names.insert(experiment.name);
+  std::vector<Experiment> all = library.with_others(chosen);
   for (Experiment& experiment : all) {
     for (SweepPlan& plan : experiment.plans) {
       if (options.seeds != 0 && plan.seeds.size() > options.seeds) plan.seeds.resize(options.seeds);
     }
   }
-  std::set<std::string> chosen;
-  for (const Experiment& experiment :
-       library.choose(options.what.empty() ? std::vector<std::string>{"all", "beyond"} : options.what))
-    chosen.insert(experiment.name);
-  Reproduction work(std::move(all), std::move(chosen), options);
+  Reproduction work(std::move(all), std::move(names), options);
   if (options.list) return work.list();
   work.make_all();
   work.write_results();

@@ -236,7 +236,7 @@ Experiment parse_experiment(std::string_view text, const std::string& name,
     if (!experiment.runs_of.empty()) continue;
     experiment.plans.push_back(parse_sweep(sweep_text(file, experiment.kind), source, [&](Config& config) {
       for (const auto& [key, value] : reading.settings) set(config, key, value);
-      change(config);
+      if (experiment.kind != ExperimentKind::kFacts) change(config);
     }));
   }
   if (experiment.runs_of.empty()) check_values(experiment);

@@ -60,7 +60,7 @@ struct Experiment {
   std::vector<ExpectedValue> values;
 };
 
-// `change` may change every configuration before it is checked. Throws Error.
+// `change` may change the configuration of every run, but not of facts, before it is checked. Throws Error.
 Experiment parse_experiment(std::string_view text, const std::string& name,
                             const std::function<void(Config&)>& change);
 
