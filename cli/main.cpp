@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/version.h"
@@ -144,6 +145,9 @@ int main(int argc, char** argv) {
       return complain("out of memory", kWorkFailed);
     } catch (const std::length_error&) {  // more than any memory holds
       return complain("out of memory", kWorkFailed);
+    } catch (const std::system_error& error) {  // a thread beside the pool's, where memory is short
+      const bool thread = error.code() == std::errc::resource_unavailable_try_again;
+      return complain(thread ? "threads: not one more can be started" : error.what(), kWorkFailed);
     } catch (const std::exception& error) {
       return complain(error.what(), kWorkFailed);
     }

@@ -1,5 +1,8 @@
 #include "nn/cuda/client_steps.h"
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
 #include <vector>
 
 #include "nn/client_steps.h"
