@@ -37,12 +37,6 @@ size_t count_shapes(std::span<const Cohort> cohorts) {
   return shapes.size();
 }
 
-double squared_norm(std::span<const float> update) {
-  double sum = 0;
-  for (const float value : update) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum;
-}
-
 // Where a job stands among the cohorts.
 struct Place {
   size_t cohort = 0, job = 0;

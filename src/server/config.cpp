@@ -194,6 +194,8 @@ const std::vector<Key>& keys() {
       key("round.batch", FIELD(round.batch), "examples per step", true, {1, 4096}),
       key("round.client_lr", FIELD(round.client_lr), "the clients' learning rate", true, {1e-9, 1e6}),
       key("round.shuffle", FIELD(round.shuffle), "false keeps the data's order"),
+      key("round.deadline", FIELD(round.deadline), "devices: seconds after which a round goes on without those who have not answered; 0 is never", false, {0, 1e6}),
+      key("round.min_replies", FIELD(round.min_replies), "devices: the share of a round's clients that must be trained; the others are asked again, and after three times the run stops", false, kFraction),
       key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
       key("server.lr", FIELD(server.lr), "the server's learning rate; 0 is the optimizer's default", true, {0, 1e6}),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
