@@ -1,0 +1,108 @@
+"""Subfleet's jobs as messages of Flower's grid."""
+
+import queue
+import threading
+import time
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from flwr.app import Message, MessageType
+
+from .._core import Arrival
+from . import protocol, traffic
+from .nodes import Nodes
+from .replies import BadReply, NodeLost, pull_reply
+
+_PUSHED_AT_ONCE = 4  # so many jobs are in memory at a time
+_A_DAY = 86400.0
+
+
+@dataclass
+class _Job:
+    client: int
+    node: Optional[int]
+    down: int = 0
+    up: int = 0
+
+
+class _Round:
+    """The jobs since the last finish(). Threads of a round that is over talk to nobody."""
+
+    def __init__(self):
+        self.jobs: list = []
+        self.arrivals: queue.Queue = queue.Queue()
+        self.closed = threading.Event()
+        self.begun = 0.0
+
+
+class FlowerTransport:
+    """What a RemoteFleet wants of a transport, over a grid: each job has a thread that pushes it, waits for its reply
+    alone and hands that on. A reply can hold up its own thread only."""
+
+    def __init__(self, grid, nodes: Nodes, *, deadline: float, say: Callable[[str], None]):
+        self._grid, self._nodes, self._say = grid, nodes, say
+        self._seconds = deadline if deadline > 0 else _A_DAY
+        self._pushing = threading.Semaphore(_PUSHED_AT_ONCE)
+        self._round = _Round()
+
+    def send(self, client: int, row: int, job: bytes) -> None:
+        number = len(self._round.jobs)
+        if number == 0:
+            self._round.begun = time.monotonic()
+        node = self._nodes.node_of(client)
+        self._round.jobs.append(_Job(client, node))
+        if node is None:
+            self._round.arrivals.put(Arrival.lost(number, "no node has this client"))
+            return
+        self._pushing.acquire()
+        threading.Thread(
+            target=self._exchange, args=(self._round, number, job), daemon=True, name=f"client {client}"
+        ).start()
+
+    def next(self, seconds: float) -> Optional[Arrival]:
+        try:
+            return self._round.arrivals.get(timeout=seconds) if seconds > 0 else self._round.arrivals.get_nowait()
+        except queue.Empty:
+            return None
+
+    def finish(self) -> list:
+        over, self._round = self._round, _Round()
+        over.closed.set()
+        return [(job.down, job.up) for job in over.jobs]
+
+    def told(self, number: int, outcome: str, why: str) -> None:
+        if outcome != "trained":
+            job = self._round.jobs[number]
+            self._say(f"client {job.client} of node {job.node}: {outcome}{': ' if why else ''}{why}")
+
+    def _exchange(self, round: _Round, number: int, payload: bytes) -> None:
+        try:
+            arrival = self._converse(round, number, payload)
+            if arrival is not None:
+                round.arrivals.put(arrival)
+        except NodeLost as error:
+            round.arrivals.put(Arrival.lost(number, str(error)))
+        except (BadReply, protocol.Malformed) as error:
+            round.arrivals.put(Arrival.refused(number, str(error)))
+        except Exception as error:
+            round.arrivals.put(Arrival.lost(number, f"{type(error).__name__}: {error}"))
+
+    def _converse(self, round: _Round, number: int, payload: bytes) -> Optional[Arrival]:
+        job = round.jobs[number]
+        left = self._seconds - (time.monotonic() - round.begun)
+        try:
+            message = Message(protocol.JOB.pack(payload), job.node, MessageType.TRAIN, ttl=max(left, 1.0))
+            (message_id,) = self._grid.push_messages([message])
+        finally:
+            del payload
+            self._pushing.release()
+        if not message_id:
+            raise NodeLost("the SuperLink does not take messages for its node")
+        job.down = traffic.down(len(protocol.JOB.unpack(message)))
+        del message
+        reply = pull_reply(self._grid, message_id, round.closed, left)
+        if reply is None:
+            return None
+        update = protocol.UPDATE.unpack(reply)
+        job.up = traffic.up(len(update))
+        return Arrival.reply(number, update)
