@@ -28,6 +28,7 @@
 #include "store/event_file.h"
 #include "store/run_folder.h"
 #include "store/run_writer.h"
+#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/thread_pool.h"
@@ -218,7 +219,8 @@ class Sweep {
   bool train(const Trial& trial, const std::string& number, const InterruptWatch& watch) {
     const Config config = config_of(trial);
     Fleet& fleet = fleet_for(trial, config);
-    const Provenance now = provenance_now(config, fleet, device_, pool_, /*ranks=*/1);
+    const Provenance now =
+        provenance_now(config, fleet, {.device = device_, .threads = static_cast<uint32_t>(pool_.threads())});
     const fs::path path = folder_.path() / plan_.folder(trial.run, config.run.seed);
     Run run(config, fleet);
     const bool begun = RunWriter::has_begun(path);
@@ -257,9 +259,8 @@ class Sweep {
           fmt::format("run '{}', seed {}: {}", plan_.runs[trial.run].name, config.run.seed, diverged.what()));
     }
     progress.finish();
-    const std::array summary{load_run(path)};
-    write_file(path / RunWriter::kPage, report_page(summary));
-    logs_[trial.run][trial.seed] = summary[0].rounds;
+    write_run_page(path);
+    logs_[trial.run][trial.seed] = writer.log();
     return true;
   }
 

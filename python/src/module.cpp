@@ -1,0 +1,22 @@
+#include "base/version.h"
+#include "bindings.h"
+
+NB_MODULE(_core, m) {
+  using namespace subfleet::python;
+  m.doc() = "The words of Subfleet's C++ API. Import `subfleet`, which has all of them.";
+  m.attr("__version__") = nb::str(subfleet::version().data(), subfleet::version().size());
+  bind_errors(m);
+  bind_codes(m);
+  bind_model(m);
+  bind_config(m);
+  bind_submodel(m);
+  bind_partial_sum(m);
+  bind_optimizer(m);
+  bind_codec(m);
+  bind_messages(m);
+  bind_data(m);
+  bind_fleet(m);
+  bind_run(m);
+  bind_search(m);
+  bind_folder(m);
+}
