@@ -17,6 +17,8 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_fleet(m);
   bind_run(m);
+  bind_remote(m);
+  bind_node(m);
   bind_search(m);
   bind_folder(m);
 }

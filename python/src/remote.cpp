@@ -68,17 +68,17 @@ struct BoundRemoteFleet final : BoundFleet {
     pool = std::make_unique<ThreadPool>(threads);
     here = std::make_unique<LocalFleet>(
         test ? open_split_federation(config.data)
-             : SplitFederation(std::make_unique<AbsentFederation>(
-                                   model.input, static_cast<uint32_t>(class_count(model))),
-                               0, 0.0),
+             : SplitFederation(
+                   std::make_unique<AbsentFederation>(model.input, static_cast<uint32_t>(class_count(model))),
+                   0, 0.0),
         device, *pool, config.run.eval_samples);
     if (clients == 0) clients = here->clients();
     if (clients == 0)
       throw bad_request("clients", "how many the federation has must be said where the server has no data");
-    fleet = std::make_unique<RemoteFleet>(transport, *here,
-                                          RemoteOptions{.clients = clients,
-                                                        .deadline = config.round.deadline,
-                                                        .min_replies = config.round.min_replies});
+    fleet = std::make_unique<RemoteFleet>(
+        transport, *here,
+        RemoteOptions{
+            .clients = clients, .deadline = config.round.deadline, .min_replies = config.round.min_replies});
     workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
   }
   // Members go before what BoundFleet holds, but its fleet uses them, and `here` its pool.
@@ -91,11 +91,13 @@ struct BoundRemoteFleet final : BoundFleet {
 // The lines that `subfleet train` shows where there is no terminal, for whoever prints by other means.
 class ProgressLines {
  public:
-  ProgressLines(uint32_t rounds, uint32_t start_round, uint64_t bytes)
+  explicit ProgressLines(BoundRun& run)
       : stream_(::open_memstream(&text_, &size_)),
         progress_(stream_, Progress::Mode::kLines,
-                  {.rounds = rounds, .start_round = start_round, .width = [] { return size_t{120}; }}),
-        shown_(progress_, bytes) {}
+                  {.rounds = run.run().config().run.rounds,
+                   .start_round = run.run().round(),
+                   .width = [] { return size_t{120}; }}),
+        shown_(progress_, run.bytes()) {}
   ~ProgressLines() {
     progress_.finish();
     std::fclose(stream_);
@@ -149,7 +151,8 @@ void bind_remote(nb::module_& m) {
   bind_arrivals(m);
   nb::class_<BoundRemoteFleet, BoundFleet>(
       m, "RemoteFleet",
-      "Clients elsewhere, behind a transport: an object with send(client, row, job), next(seconds) -> Arrival "
+      "Clients elsewhere, behind a transport: an object with send(client, row, job), next(seconds) -> "
+      "Arrival "
       "or None, finish() -> [(bytes down, bytes up)] of the jobs since the last finish(), and told(job, "
       "outcome, why). Jobs are counted by their sends since then. Nothing that arrives is trusted.")
       .def(
@@ -163,8 +166,7 @@ void bind_remote(nb::module_& m) {
           "`test`: whether the server has the data of the settings data.*, to test with. 0 clients: as many "
           "as these data have.");
   nb::class_<ProgressLines>(m, "ProgressLines", "What `subfleet train` shows where there is no terminal.")
-      .def(nb::init<uint32_t, uint32_t, uint64_t>(), nb::arg("rounds"), nb::arg("start_round") = 0,
-           nb::arg("bytes") = 0, "`bytes` were exchanged in the rounds before `start_round`.")
+      .def(nb::init<BoundRun&>(), nb::arg("run"), "Of the rounds that the run is yet to do.")
       .def("after", &ProgressLines::after, nb::arg("run"), nb::arg("record"),
            "The lines to be shown after a round; often none.");
 }

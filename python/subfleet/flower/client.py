@@ -1,7 +1,7 @@
 """ClientApps for stock SuperNodes."""
 
 from dataclasses import dataclass
-from typing import Callable, Optional, Union
+from typing import Callable, Union
 
 import numpy as np
 from flwr.app import Context, Message
@@ -64,6 +64,30 @@ def client_app(
         lambda message, context: _train(train, message),
         lambda context: (tuple(input), classes),
         lambda context, client: examples(client) if callable(examples) else examples,
+    )
+
+
+def trainer_client_app(device: str = "cpu") -> ClientApp:
+    """A ClientApp that trains with Subfleet's own trainer. Its data and clients are said when the node is started, by
+    settings: `--node-config 'clients="0-9" data.source="leaf" data.path="/data/femnist"'`."""
+    runners: dict = {}  # one per process
+
+    def runner(context: Context):
+        if not runners:
+            settings = {key: value for key, value in context.node_config.items() if key.startswith("data.")}
+            numbers = client_numbers(context.node_config.get("clients", ""))
+            span = (numbers[0], numbers[-1]) if numbers else None
+            runners[device] = _core.JobRunner(_core.Config(settings), clients=span, device=device)
+        return runners[device]
+
+    def examples(context: Context, client: int) -> int:
+        counts = dict(zip(runner(context).clients or [0], runner(context).examples))
+        return counts[client]
+
+    return _app(
+        lambda message, context: runner(context).run(message.encode()),
+        lambda context: (runner(context).input, runner(context).classes),
+        examples,
     )
 
 

@@ -35,7 +35,10 @@ class Nodes:
         self._closed = threading.Event()
         threading.Thread(target=self._look, daemon=True, name="nodes").start()
 
-    def close(self) -> None:
+    def __enter__(self) -> "Nodes":
+        return self
+
+    def __exit__(self, *_) -> None:
         self._closed.set()
 
     def node_of(self, client: int) -> Optional[int]:

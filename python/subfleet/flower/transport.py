@@ -39,8 +39,9 @@ class FlowerTransport:
     """What a RemoteFleet wants of a transport, over a grid: each job has a thread that pushes it, waits for its reply
     alone and hands that on. A reply can hold up its own thread only."""
 
-    def __init__(self, grid, nodes: Nodes, *, deadline: float, say: Callable[[str], None]):
-        self._grid, self._nodes, self._say = grid, nodes, say
+    def __init__(self, grid, *, deadline: float, say: Callable[[str], None]):
+        self._grid, self._say = grid, say
+        self.nodes: Optional[Nodes] = None  # before the first round
         self._seconds = deadline if deadline > 0 else _A_DAY
         self._pushing = threading.Semaphore(_PUSHED_AT_ONCE)
         self._round = _Round()
@@ -49,7 +50,7 @@ class FlowerTransport:
         number = len(self._round.jobs)
         if number == 0:
             self._round.begun = time.monotonic()
-        node = self._nodes.node_of(client)
+        node = self.nodes.node_of(client)
         self._round.jobs.append(_Job(client, node))
         if node is None:
             self._round.arrivals.put(Arrival.lost(number, "no node has this client"))

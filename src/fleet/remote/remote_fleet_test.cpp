@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "fleet/remote/job_runner.h"
 #include "fleet/remote/scripted_transport_testing.h"
 #include "nn/jobs.h"
 #include "server/message.h"
@@ -39,6 +40,53 @@ std::vector<Arrival> reply(std::vector<std::byte> bytes) {
   return {{.kind = Kind::kReply, .reply = std::move(bytes)}};
 }
 std::vector<Arrival> reply(const UpdateMessage& update) { return reply(encode(update)); }
+
+// The examples of tiny_fleet(), as a node has them.
+class TinyExamples final : public ExampleSource {
+ public:
+  void read_train(uint32_t client, Examples& into) const override { data_.read_train(client, into); }
+  const Examples& test_set() const override { return none_; }
+
+ private:
+  SplitFederation data_{std::make_unique<TinyFederation>(kClients), 0, 0.0};
+  Examples none_;
+};
+
+TEST(RemoteFleet, HasTheBitsOfThisProcessInAnyOrderOfArrival) {
+  Config f32 = tiny_config(), rotated = tiny_config(), tiers = tiny_config();
+  rotated.wire = {.down = "rot4", .up = "rot1"};
+  tiers.code.tiers = {1.0, 0.5};
+  tiers.server.optimizer = "fedexp";  // which wants squared norms
+  tiers.server.lr = 1;
+  for (const Config& config : {f32, rotated, tiers}) {
+    ThreadPool pool(2);
+    LocalFleet local = tiny_fleet(pool);
+    subfleet::Run expected(config, local);
+    const std::array records{expected.step(), expected.step()};
+    for (const bool reversed : {false, true}) {
+      const TinyExamples examples;
+      JobRunner runner(examples, "reference");
+      ScriptedTransport transport(
+          [&](const RemoteJob& sent) {
+            return reply(runner.run({sent.message.begin(), sent.message.end()}).update);
+          },
+          reversed);
+      LocalFleet here = tiny_fleet(pool);
+      RemoteFleet fleet(transport, here, {.clients = kClients});
+      subfleet::Run run(config, fleet);
+      for (const RoundRecord& record : records) {
+        const RoundRecord got = run.step();
+        EXPECT_EQ(got.outcomes, record.outcomes);
+        EXPECT_EQ(got.train_loss, record.train_loss);
+        EXPECT_EQ(got.train_accuracies, record.train_accuracies);
+        EXPECT_EQ(got.bytes_down, record.bytes_down);
+        EXPECT_EQ(got.bytes_up, record.bytes_up);
+      }
+      EXPECT_TRUE(std::ranges::equal(run.weights(), expected.weights()))
+          << config.wire.up << ", " << config.server.optimizer << (reversed ? ", reversed" : "");
+    }
+  }
+}
 
 // What a bad client does with its job, and what becomes of it.
 struct Fault {
