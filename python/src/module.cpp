@@ -3,6 +3,7 @@
 
 NB_MODULE(_core, m) {
   using namespace subfleet::python;
+  nb::set_leak_warnings(false);  // a transport in Python may outlive the module that it came from
   m.doc() = "The words of Subfleet's C++ API. Import `subfleet`, which has all of them.";
   m.attr("__version__") = nb::str(subfleet::version().data(), subfleet::version().size());
   bind_errors(m);
