@@ -46,6 +46,12 @@ void bind_plan(nb::module_& m) {
           [](SearchPlan* self, double start, double target, uint32_t classes, double delta, uint32_t steps,
              uint32_t outward, uint32_t window, uint32_t max_rounds, double low, double high, bool whole) {
             if (classes < 2) throw bad_request("classes", "a guess is among 2 or more");
+            if (!(start > 0 && start >= low && start <= high))
+              throw bad_request("start", fmt::format("must be above 0 and from {} to {}", low, high));
+            if (!(target > 0 && target <= 1)) throw bad_request("target", "must be above 0 and at most 1");
+            if (!(delta > 0)) throw bad_request("delta", "must be above 0");
+            if (window < 1 || window > max_rounds)
+              throw bad_request("window", "must be 1 round or more and at most max_rounds");
             new (self) SearchPlan{.start = start,
                                   .delta = delta,
                                   .steps = steps,
@@ -66,13 +72,13 @@ void bind_plan(nb::module_& m) {
           "`steps` times.")
       .def_static("of", &make_search_plan, nb::arg("config"), nb::arg("classes"),
                   "The plan of the settings tune.*, for data of so many classes.")
-      .def_rw("start", &SearchPlan::start)
-      .def_rw("delta", &SearchPlan::delta)
-      .def_rw("steps", &SearchPlan::steps)
-      .def_rw("outward", &SearchPlan::outward)
-      .def_rw("target", &SearchPlan::target)
-      .def_rw("window", &SearchPlan::window)
-      .def_rw("max_rounds", &SearchPlan::max_rounds);
+      .def_ro("start", &SearchPlan::start)
+      .def_ro("delta", &SearchPlan::delta)
+      .def_ro("steps", &SearchPlan::steps)
+      .def_ro("outward", &SearchPlan::outward)
+      .def_ro("target", &SearchPlan::target)
+      .def_ro("window", &SearchPlan::window)
+      .def_ro("max_rounds", &SearchPlan::max_rounds);
 }
 
 }  // namespace

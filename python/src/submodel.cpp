@@ -9,7 +9,6 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/config.h"
-#include "subfleet/random.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/run.h"
 
@@ -44,23 +43,6 @@ Out<int64_t> indices(const SubModel& submodel) {
   return array_of(std::move(all));
 }
 
-// The orders in which a client sees its examples, one per epoch, as every trainer has them.
-std::vector<Out<uint32_t>> example_orders(const Config& config, uint32_t round, uint32_t client,
-                                          uint32_t examples) {
-  Random random({.seed = config.run.seed,
-                 .round = draw_of_round(config, round),
-                 .client = client,
-                 .purpose = Purpose::kBatchOrder});
-  std::vector<uint32_t> order(examples);
-  std::iota(order.begin(), order.end(), 0u);
-  std::vector<Out<uint32_t>> all;
-  for (uint32_t epoch = 0; epoch < config.round.epochs; ++epoch) {
-    if (config.round.shuffle) random.shuffle(std::span(order));
-    all.push_back(array_of(order));
-  }
-  return all;
-}
-
 void bind_masks(nb::module_& m) {
   nb::class_<RoundMasks>(
       m, "RoundMasks",
@@ -86,11 +68,6 @@ void bind_masks(nb::module_& m) {
       },
       nb::arg("config"), nb::arg("round"), nb::arg("clients"),
       "Who takes part in a round, of so many clients, in the order of the code books' rows.");
-  m.def(
-      "example_orders", &example_orders, nb::arg("config"), nb::arg("round"), nb::arg("client"),
-      nb::arg("examples"),
-      "The order in which a client sees its examples in each of its round.epochs epochs: what Subfleet's own "
-      "trainers do, for whoever trains elsewhere and wants the same.");
 }
 
 }  // namespace
