@@ -60,7 +60,7 @@ def client_app(
     client has, for the server's information. Which clients a node has is said when it is started, by
     `--node-config 'clients="0-9"'`; without it, it is one client, and the server gives it a number.
     """
-    return _app(
+    return job_app(
         lambda message, context: _train(train, message),
         lambda context: (tuple(input), classes),
         lambda context, client: examples(client) if callable(examples) else examples,
@@ -84,7 +84,7 @@ def trainer_client_app(device: str = "cpu") -> ClientApp:
         counts = dict(zip(runner(context).clients or [0], runner(context).examples))
         return counts[client]
 
-    return _app(
+    return job_app(
         lambda message, context: runner(context).run(message.encode()),
         lambda context: (runner(context).input, runner(context).classes),
         examples,
@@ -109,8 +109,9 @@ def _train(train: Callable[[Job], Trained], message: "_core.JobMessage") -> byte
     return message.reply(flat, int(trained.examples), float(trained.loss), float(trained.accuracy)).encode()
 
 
-def _app(answer, data, examples) -> ClientApp:
-    """`answer` makes an update's bytes of a job; `data` says input and classes; `examples` how many a client has."""
+def job_app(answer: Callable, data: Callable, examples: Callable) -> ClientApp:
+    """A ClientApp out of three functions: `answer(message, context)` makes an encoded UpdateMessage of a JobMessage,
+    `data(context)` says input and classes, `examples(context, client)` how many examples a client has."""
     app = ClientApp()
 
     @app.query()
