@@ -86,8 +86,8 @@ JobMessage make_job(const ModelSpec& model, const Config& config, uint32_t round
   return job;
 }
 
-void bind_job_fields(nb::class_<JobMessage>& job) {
-  job.def_ro("model", &JobMessage::model, "A name of the zoo, or a model file's text.")
+void bind_job_fields(nb::class_<JobMessage>& type) {
+  type.def_ro("model", &JobMessage::model, "A name of the zoo, or a model file's text.")
       .def_prop_ro("family", [](const JobMessage& self) { return self.code.family; })
       .def_prop_ro("keep", [](const JobMessage& self) { return self.code.keep; })
       .def_prop_ro("rescale", [](const JobMessage& self) { return self.code.rescale; })
@@ -107,20 +107,20 @@ void bind_job_fields(nb::class_<JobMessage>& job) {
 }
 
 void bind_job_message(nb::module_& m) {
-  nb::class_<JobMessage> job(
+  nb::class_<JobMessage> type(
       m, "JobMessage",
       "What travels to a client: which sub-model it gets, by the few numbers that name "
       "it, how to train it, and its weights as the codec `down` has encoded them.");
-  bind_job_fields(job);
-  job.def(
-         "__init__",
-         [](JobMessage* self, const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
-            uint32_t client, const In<float>& weights) {
-           new (self) JobMessage(make_job(model, config, round, row, client, weights));
-         },
-         nb::arg("model"), nb::arg("config"), nb::arg("round"), nb::arg("row"), nb::arg("client"),
-         nb::arg("weights"),
-         "The job of the client with that row in a round, counted from 1; `weights` are the whole model's.")
+  bind_job_fields(type);
+  type.def(
+          "__init__",
+          [](JobMessage* self, const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
+             uint32_t client, const In<float>& weights) {
+            new (self) JobMessage(make_job(model, config, round, row, client, weights));
+          },
+          nb::arg("model"), nb::arg("config"), nb::arg("round"), nb::arg("row"), nb::arg("client"),
+          nb::arg("weights"),
+          "The job of the client with that row in a round, counted from 1; `weights` are the whole model's.")
       .def("submodel", &named_submodel, nb::call_guard<nb::gil_scoped_release>(),
            "The sub-model that the message names.")
       .def(
