@@ -125,10 +125,17 @@ class Federation:
         )  # fmt: skip
         return done.stdout + done.stderr
 
+    def wait_for(self, run: int, what: str, done, seconds: float) -> None:
+        """wait_until(), with what the run has said where that fails."""
+        try:
+            wait_until(what, done, seconds)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{self.output(run)[-4000:]}\n{self.log('superlink')[-4000:]}") from None
+
     def run(self, out: Path, seconds: float, **settings) -> str:
         """Runs the app to its end and returns what it said."""
         number = self.submit(out, **settings)
-        wait_until(f"run {number}", lambda: self.status(number).startswith("finished"), seconds)
+        self.wait_for(number, f"run {number}", lambda: self.status(number).startswith("finished"), seconds)
         status, said = self.status(number), self.output(number)
         if status != "finished:completed":
             raise RuntimeError(f"{status}\n{said}\n{self.log('superlink')[-3000:]}")

@@ -8,7 +8,7 @@ from typing import Callable, Optional
 from flwr.app import Message, MessageType
 
 from . import protocol
-from .replies import BadReply, NodeLost, pull_reply
+from .replies import BadReply, NodeLost, line, pull_reply
 
 _ASK_AGAIN = 30.0  # seconds after which a node is asked again that did not answer well
 _TIME_TO_ANSWER = 60.0
@@ -62,7 +62,7 @@ class Nodes:
             try:
                 online = set(self._grid.get_node_ids())
             except Exception as error:  # the SuperLink is out of reach for a moment, or for good
-                self._say(f"the nodes cannot be listed: {error}")
+                self._say(f"the nodes cannot be listed: {line(error)}")
                 online = None
             if online is not None:
                 self._update(online)
@@ -97,7 +97,7 @@ class Nodes:
             self._say(f"node {node} is left out: {error}")
             return
         except Exception as error:
-            self._say(f"node {node} cannot be asked: {error}")
+            self._say(f"node {node} cannot be asked: {line(error)}")
             return
         with self._changed:
             entry = self._nodes.get(node)

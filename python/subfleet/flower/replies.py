@@ -34,9 +34,20 @@ def limit_object_pulls(seconds: float) -> None:
     http_grid.pull_objects = limited
 
 
+_waiting = [0]  # how many threads are in pull_reply()
+
+
 def pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -> Optional[Message]:
     """The reply to a message; None if `closed` was set or the time has passed. Only this one message is asked for, so
     that what is wrong with it holds up nobody else. Raises BadReply or NodeLost."""
+    _waiting[0] += 1
+    try:
+        return _pull_reply(grid, message_id, closed, seconds)
+    finally:
+        _waiting[0] -= 1
+
+
+def _pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -> Optional[Message]:
     start = time.monotonic()
     while True:
         waited = time.monotonic() - start
@@ -47,7 +58,7 @@ def pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -
         except httpx.TransportError:  # the SuperLink is out of reach for a moment
             replies = []
         except Exception as error:
-            raise BadReply(f"the reply cannot be read: {type(error).__name__}: {_line(error)}") from None
+            raise BadReply(f"the reply cannot be read: {type(error).__name__}: {line(error)}") from None
         for reply in replies:
             if reply.metadata.reply_to_message_id != message_id:
                 continue
@@ -56,12 +67,14 @@ def pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -
             if "upload" in (reply.error.reason or ""):
                 raise BadReply("its upload was not finished")
             if reply.error.code in _LOST:
-                raise NodeLost(_line(reply.error.reason))
-            raise BadReply(f"it says: {_line(reply.error.reason)}")
-        # Often while an answer may come any moment; a tenth of the waiting time later on.
-        if closed.wait(min(max(waited / 10, 0.05), 2.0)):
+                raise NodeLost(line(reply.error.reason))
+            raise BadReply(f"it says: {line(reply.error.reason)}")
+        # A SuperLink answers one or two hundred requests a second, and nodes need most of them: all threads together ask
+        # at most fifty times a second, and each after an eighth of the time that it has waited.
+        if closed.wait(min(max(waited / 8, 0.2, _waiting[0] / 50), 3.0)):
             return None
 
 
-def _line(text) -> str:
+def line(text) -> str:
+    """Somebody else's words, on one line."""
     return " ".join(str(text).split())[:200]

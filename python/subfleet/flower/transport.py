@@ -11,7 +11,7 @@ from flwr.app import Message, MessageType
 from .._core import Arrival
 from . import protocol, traffic
 from .nodes import Nodes
-from .replies import BadReply, NodeLost, pull_reply
+from .replies import BadReply, NodeLost, line, pull_reply
 
 _PUSHED_AT_ONCE = 4  # so many jobs are in memory at a time
 _A_DAY = 86400.0
@@ -86,13 +86,15 @@ class FlowerTransport:
         except (BadReply, protocol.Malformed) as error:
             round.arrivals.put(Arrival.refused(number, str(error)))
         except Exception as error:
-            round.arrivals.put(Arrival.lost(number, f"{type(error).__name__}: {error}"))
+            round.arrivals.put(Arrival.lost(number, line(f"{type(error).__name__}: {error}")))
 
     def _converse(self, round: _Round, number: int, payload: bytes) -> Optional[Arrival]:
         job = round.jobs[number]
         left = self._seconds - (time.monotonic() - round.begun)
         try:
-            message = Message(protocol.JOB.pack(payload), job.node, MessageType.TRAIN, ttl=max(left, 1.0))
+            if left <= 0:
+                return None
+            message = Message(protocol.JOB.pack(payload), job.node, MessageType.TRAIN, ttl=left)
             (message_id,) = self._grid.push_messages([message])
         finally:
             del payload
