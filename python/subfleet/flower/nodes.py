@@ -20,6 +20,7 @@ class _Node:
     clients: list = field(default_factory=list)  # the numbers that it said it has
     given: Optional[int] = None  # or, if it said none, the one that it was given
     known: bool = False  # it has introduced itself
+    new: bool = True  # and nobody has counted that yet
     asked_at: float = 0.0
 
 
@@ -44,6 +45,15 @@ class Nodes:
     def node_of(self, client: int) -> Optional[int]:
         with self._changed:
             return next(iter(self._holders.get(client, ())), None)
+
+    def is_new(self, node: int) -> bool:
+        """Whether this is asked for the first time since the node came."""
+        with self._changed:
+            entry = self._nodes.get(node)
+            new = entry is not None and entry.new
+            if new:
+                entry.new = False
+            return new
 
     def wait_for(self, clients: int) -> None:
         """Returns when so many clients are there."""

@@ -21,8 +21,8 @@ _A_DAY = 86400.0
 class _Job:
     client: int
     node: Optional[int]
-    down: int = 0
-    up: int = 0
+    job: Optional[int] = None  # bytes of the payloads that were sent and received
+    update: Optional[int] = None
 
 
 class _Round:
@@ -69,7 +69,16 @@ class FlowerTransport:
     def finish(self) -> list:
         over, self._round = self._round, _Round()
         over.closed.set()
-        return [(job.down, job.up) for job in over.jobs]
+        return [self._moved(job) for job in over.jobs]
+
+    def _moved(self, job: _Job) -> tuple:
+        if job.job is None:
+            return 0, 0
+        down, up = traffic.of_job(job.job, job.update)
+        if self.nodes.is_new(job.node):  # its introduction counts with its first job
+            introduction = traffic.of_introduction()
+            down, up = down + introduction[0], up + introduction[1]
+        return down, up
 
     def told(self, number: int, outcome: str, why: str) -> None:
         if outcome != "trained":
@@ -94,6 +103,7 @@ class FlowerTransport:
         try:
             if left <= 0:
                 return None
+            job.job = len(payload)
             message = Message(protocol.JOB.pack(payload), job.node, MessageType.TRAIN, ttl=left)
             (message_id,) = self._grid.push_messages([message])
         finally:
@@ -101,11 +111,10 @@ class FlowerTransport:
             self._pushing.release()
         if not message_id:
             raise NodeLost("the SuperLink does not take messages for its node")
-        job.down = traffic.down(len(protocol.JOB.unpack(message)))
         del message
         reply = pull_reply(self._grid, message_id, round.closed, left)
         if reply is None:
             return None
         update = protocol.UPDATE.unpack(reply)
-        job.up = traffic.up(len(update))
+        job.update = len(update)
         return Arrival.reply(number, update)
