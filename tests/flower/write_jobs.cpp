@@ -1,0 +1,67 @@
+// For node_test.py: writes jobs of one round of generated handwriting, and what a node has to answer to each.
+//   flower_jobs FOLDER
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "fleet/remote/job_runner.h"
+#include "fleet/remote/node_data.h"
+#include "server/message.h"
+#include "subfleet/data.h"
+#include "subfleet/error.h"
+#include "subfleet/random.h"
+
+namespace {
+
+using namespace subfleet;
+
+std::string_view text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::byte> job(uint32_t row, const char* down, const char* up) {
+  JobMessage message{.model = "emnist-cnn",
+                     .code = {.family = "cwc", .keep = 0.5, .rescale = true},
+                     .seed = 5,
+                     .draw = 2,
+                     .rows = 4,
+                     .row = row,
+                     .client = row,
+                     .local = {},
+                     .down = down,
+                     .up = up,
+                     .weights = {}};
+  const SubModel submodel = named_submodel(message);
+  std::vector<float> held(submodel.size());
+  submodel.gather(initial_weights(find_model(message.model), message.seed), held);
+  find_codec(down).encode(
+      held, {.seed = message.seed, .round = message.draw, .client = row, .purpose = Purpose::kWireDown},
+      message.weights);
+  return encode(message);
+}
+
+void write(const std::filesystem::path& folder) {
+  const NodeData data(open_split_federation({}), ClientRange{0, 1});
+  JobRunner runner(data, "cpu");
+  const auto add = [&](const std::string& name, const std::vector<std::byte>& message) {
+    write_file(folder / (name + ".job"), text(message));
+    write_file(folder / (name + ".update"), text(runner.run(message).update));
+  };
+  add("f32", job(0, "f32", "f32"));
+  add("rot", job(1, "rot4", "rot1"));
+  write_file(folder / "stranger.job", text(job(2, "rot1", "rot1")));  // a client that the node does not have
+  write_file(folder / "garbage.job", "no job at all");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 2) throw subfleet::bad_request("flower_jobs", "wants a folder");
+  write(argv[1]);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
