@@ -1,7 +1,5 @@
 """Subfleet on a real SuperLink: the same bits as one process, whoever trains, and the bytes that rounds.jsonl says.
-
-usage: flower_test.py BINARY, with the Python of an environment that has flwr; exits with 77 where something is missing.
-"""
+    flower_test.py SUBFLEET     with SUBFLEET_FLWR=a virtual environment that has flwr, and the package on PYTHONPATH"""
 
 import json
 import subprocess
@@ -10,19 +8,21 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+import superlink
+
+superlink.use_environment()
 try:
-    import flwr  # noqa: F401
-    import subfleet
     from subfleet import _core
 except ImportError as error:
-    print(f"flower_test: skipped: {error}")
-    sys.exit(77)
+    print(f"skipped: {error}; scripts/flower-test builds the package first")
+    sys.exit(superlink.SKIP)
 
-from counting_proxy import CountingProxy
-from federation import BIN, Federation
-from peer import Peer
+from counting_proxy import CountingProxy  # noqa: E402
+from federation import Federation  # noqa: E402
+from peer import Peer  # noqa: E402
 
-BINARY = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+BINARY = Path(sys.argv.pop(1)).absolute()
 CLIENTS = 4
 SETTINGS = {
     "data.writers": CLIENTS, "round.clients": CLIENTS, "run.eval_every": 1, "run.eval_samples": 100,
@@ -57,14 +57,14 @@ class OnASuperLink(unittest.TestCase):
             stop()
 
     def native(self, first: int, last: int, address: str):
-        process = self.federation.start(
+        process = self.federation.program(
             "native", [BINARY, "node", "--superlink", address, "--insecure", "--clients", f"{first}-{last}",
                        "--set", f"data.writers={CLIENTS}", "--poll", "0.3"])  # fmt: skip
         self.nodes.append(lambda: (process.terminate(), process.wait(20)))
 
     def stock(self, client: int, address: str):
-        process = self.federation.start(
-            "stock", [BIN / "flower-supernode", "--insecure", "--superlink", address, "--node-config",
+        process = self.federation.program(
+            "stock", [self.federation.bin / "flower-supernode", "--insecure", "--superlink", address, "--node-config",
                       f'clients="{client}" data.writers={CLIENTS}',
                       "--disable-runtime-dependency-installation"])  # fmt: skip
         self.nodes.append(lambda: (process.terminate(), process.wait(20)))
@@ -82,9 +82,7 @@ class OnASuperLink(unittest.TestCase):
         here, there = self.folder / f"{name}-here", self.folder / f"{name}-there"
         assignments = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
         subprocess.run([BINARY, "train", "--quiet", "--out", here, *assignments], check=True)
-        said = self.federation.run(
-            there, 240, **{key.replace(".", "__"): value for key, value in settings.items()}, **{"wait-for": CLIENTS}
-        )
+        said = self.federation.train(there, {**settings, "wait-for": CLIENTS}, 240)
         self.assertIn(f"{settings['run.rounds']} rounds are done", said)
         expected, got = rounds_of(here), rounds_of(there)
         for a, b in zip(expected, got, strict=True):
@@ -118,7 +116,7 @@ class OnASuperLink(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if BINARY is None or "superlink" not in subprocess.run([BINARY, "node", "--help"], capture_output=True, text=True).stdout:
-        print("flower_test: skipped: this build has no 'subfleet node'")
-        sys.exit(77)
+    if subprocess.run([BINARY, "node", "--help"], capture_output=True).returncode != 0:
+        print("skipped: this build has no 'subfleet node'")
+        sys.exit(superlink.SKIP)
     unittest.main(verbosity=2)
