@@ -56,7 +56,7 @@ def measure(folder: Path, kind: str, options) -> str:
                            "--set", f"data.writers={options.clients}"]  # fmt: skip
             else:
                 command = [federation.bin / "flower-supernode", "--insecure", "--superlink", proxy.address,
-                           "--disable-runtime-dependency-installation", "--port", superlink.free_port(),
+                           "--port", superlink.free_port(),
                            "--node-config", f'clients="{client}" data.writers={options.clients}']  # fmt: skip
             federation.program(f"node{client}", command)
         settings = {"model.name": options.model, "data.writers": options.clients, "round.clients": options.clients,

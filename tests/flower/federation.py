@@ -71,7 +71,8 @@ class Federation(superlink.SuperLink):
         """Runs the app to its end and returns what it said."""
         run = self.submit(out, settings, app)
         # The log has the word when the ServerApp has; asking the SuperLink costs two seconds of CPU.
-        self.wait_for(run, f"the end of run {run}", seconds, lambda: f"of run {run}" in self.log().rpartition("Finished task")[2])
+        ended = re.compile(rf"Finished task \d+ of run {run}\b")
+        self.wait_for(run, f"the end of run {run}", seconds, lambda: ended.search(self.log()))
         status, said = self.status(run), self.output(run)
         assert status == "finished:completed", f"{status}\n{said}\n{self.log()[-3000:]}"
         return said

@@ -59,14 +59,13 @@ class OnASuperLink(unittest.TestCase):
     def native(self, first: int, last: int, address: str):
         process = self.federation.program(
             "native", [BINARY, "node", "--superlink", address, "--insecure", "--clients", f"{first}-{last}",
-                       "--set", f"data.writers={CLIENTS}", "--poll", "0.3"])  # fmt: skip
+                       "--set", f"data.writers={CLIENTS}"])  # fmt: skip
         self.nodes.append(lambda: (process.terminate(), process.wait(20)))
 
     def stock(self, client: int, address: str):
         process = self.federation.program(
             "stock", [self.federation.bin / "flower-supernode", "--insecure", "--superlink", address, "--node-config",
-                      f'clients="{client}" data.writers={CLIENTS}',
-                      "--disable-runtime-dependency-installation"])  # fmt: skip
+                      f'clients="{client}" data.writers={CLIENTS}', "--port", superlink.free_port()])  # fmt: skip
         self.nodes.append(lambda: (process.terminate(), process.wait(20)))
 
     def raw(self, client: int, address: str):

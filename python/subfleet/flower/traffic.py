@@ -10,8 +10,8 @@ Asking in vain and heartbeats belong to no job and are not counted: about a kilo
 from typing import Optional
 
 _CHUNK = 5 * 1024 * 1024  # Flower's
-_REQUEST = 1050  # bytes up, around a payload or without one
-_RESPONSE = 290  # bytes down
+_REQUEST = 890  # bytes up, around a payload or without one
+_RESPONSE = 256  # bytes down
 
 
 def _objects(payload: int) -> int:
