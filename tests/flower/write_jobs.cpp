@@ -23,17 +23,16 @@ std::string_view text(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> job(uint32_t row, const char* down, const char* up) {
-  JobMessage message{.model = "emnist-cnn",
-                     .code = {.family = "cwc", .keep = 0.5, .rescale = true},
-                     .seed = 5,
-                     .draw = 2,
-                     .rows = 4,
-                     .row = row,
-                     .client = row,
-                     .local = {},
-                     .down = down,
-                     .up = up,
-                     .weights = {}};
+  JobMessage message;
+  message.model = "emnist-cnn";
+  message.code.family = "cwc";
+  message.code.rescale = true;
+  message.seed = 5;
+  message.draw = 2;
+  message.rows = 4;
+  message.row = message.client = row;
+  message.down = down;
+  message.up = up;
   const SubModel submodel = named_submodel(message);
   std::vector<float> held(submodel.size());
   submodel.gather(initial_weights(find_model(message.model), message.seed), held);

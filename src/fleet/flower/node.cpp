@@ -111,9 +111,12 @@ class Node {
     for (JobRunner& runner : runners_)
       threads.emplace_back([&] { reachable = guarded([&] { serve(runner); }) && reachable; });
     threads.clear();
-    if (!reachable || !guarded([&] { pending_.wait_until_taken(own, membership_.id()); }) ||
-        !guarded([&] { membership_.leave(own); }))
-      membership_.forget();
+    bool left = false;
+    if (reachable) {
+      guarded([&] { pending_.wait_until_taken(own, membership_.id()); });
+      left = guarded([&] { membership_.leave(own); });
+    }
+    if (!left) membership_.forget();
   }
 
   void serve(JobRunner& runner) {
@@ -125,6 +128,7 @@ class Node {
       } catch (const Refused& refused) {
         if (refused.status() == kUnauthorized) {
           owner_.say(fmt::format("{} does not know this node any more; joining again", options_.superlink));
+          pending_.clear();
           membership_.join(client, known_as);
         } else {
           owner_.say(refused.status() == kForbidden
@@ -182,7 +186,7 @@ class Node {
   Reply reply_to(Incoming incoming, JobRunner& runner, std::string& words) {
     const wire::Metadata to = incoming.metadata;
     try {
-      if (!incoming.fault.empty()) throw bad_request("message", incoming.fault);
+      if (!incoming.fault.empty()) return refuse(to, incoming.fault, words);
       if (to.message_type() == "query") return reply_to_query(incoming, words);
       RanJob job = runner.run(std::move(incoming.job));
       words = fmt::format("job done: client {}, {} weights, {} examples, loss {:.3f}, accuracy {}",
