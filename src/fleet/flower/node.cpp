@@ -61,9 +61,7 @@ class Node {
   }
 
   NodeSummary run() {
-    FleetClient own = make_client([this] { return stopping(); }, owner_.say);
-    if (guarded([&] { membership_.join(own, 0); })) serve_and_leave(own);
-    count(own);
+    if (guarded([this] { join(); })) serve_and_leave();
     if (failed_) std::rethrow_exception(failed_);
     return summary_;
   }
@@ -84,6 +82,17 @@ class Node {
     summary_.bytes_up += bytes.up;
   }
 
+  void join() {
+    FleetClient client({.superlink = options_.superlink,
+                        .ca = options_.ca,
+                        .trusting = false,
+                        .stop = owner_.stop,
+                        .say = owner_.say},
+                       membership_.key());
+    membership_.join(client, 0);
+    count(client);
+  }
+
   // Whether a thread's work came to its end; if something is wrong, the node ends.
   template <typename Work>
   bool guarded(Work work) {
@@ -99,7 +108,7 @@ class Node {
     return false;
   }
 
-  void serve_and_leave(FleetClient& own) {
+  void serve_and_leave() {
     std::jthread signs([this] {
       // Those who wait for messages say when the SuperLink is gone.
       FleetClient client = make_client([this] { return membership_.left(); }, [](const std::string&) {});
@@ -111,12 +120,13 @@ class Node {
     for (JobRunner& runner : runners_)
       threads.emplace_back([&] { reachable = guarded([&] { serve(runner); }) && reachable; });
     threads.clear();
-    bool left = false;
     if (reachable) {
-      guarded([&] { pending_.wait_until_taken(own, membership_.id()); });
-      left = guarded([&] { membership_.leave(own); });
+      FleetClient client = make_client([this] { return stopping(); }, owner_.say);
+      guarded([&] { pending_.wait_until_taken(client, membership_.id()); });
+      guarded([&] { membership_.leave(client); });
+      count(client);
     }
-    if (!left) membership_.forget();
+    membership_.forget();
   }
 
   void serve(JobRunner& runner) {
