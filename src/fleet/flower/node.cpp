@@ -61,7 +61,7 @@ class Node {
   }
 
   NodeSummary run() {
-    if (guarded([this] { join(); })) serve_and_leave();
+    if (join()) serve_and_leave();
     if (failed_) std::rethrow_exception(failed_);
     return summary_;
   }
@@ -82,17 +82,6 @@ class Node {
     summary_.bytes_up += bytes.up;
   }
 
-  void join() {
-    FleetClient client({.superlink = options_.superlink,
-                        .ca = options_.ca,
-                        .trusting = false,
-                        .stop = owner_.stop,
-                        .say = owner_.say},
-                       membership_.key());
-    membership_.join(client, 0);
-    count(client);
-  }
-
   // Whether a thread's work came to its end; if something is wrong, the node ends.
   template <typename Work>
   bool guarded(Work work) {
@@ -108,6 +97,18 @@ class Node {
     return false;
   }
 
+  bool join() {
+    FleetClient client({.superlink = options_.superlink,
+                        .ca = options_.ca,
+                        .trusting = false,
+                        .stop = owner_.stop,
+                        .say = owner_.say},
+                       membership_.key());
+    const bool joined = guarded([&] { membership_.join(client, 0); });
+    count(client);
+    return joined;
+  }
+
   void serve_and_leave() {
     std::jthread signs([this] {
       // Those who wait for messages say when the SuperLink is gone.
@@ -117,8 +118,13 @@ class Node {
     });
     std::vector<std::jthread> threads;
     std::atomic<bool> reachable = true;
-    for (JobRunner& runner : runners_)
-      threads.emplace_back([&] { reachable = guarded([&] { serve(runner); }) && reachable; });
+    for (JobRunner& runner : runners_) {
+      threads.emplace_back([&] {
+        FleetClient client = make_client([this] { return stopping(); }, owner_.say);
+        if (!guarded([&] { serve(client, runner); })) reachable = false;
+        count(client);
+      });
+    }
     threads.clear();
     if (reachable) {
       FleetClient client = make_client([this] { return stopping(); }, owner_.say);
@@ -129,8 +135,7 @@ class Node {
     membership_.forget();
   }
 
-  void serve(JobRunner& runner) {
-    FleetClient client = make_client([this] { return stopping(); }, owner_.say);
+  void serve(FleetClient& client, JobRunner& runner) {
     while (!stopping()) {
       const uint64_t known_as = membership_.id();
       try {
@@ -144,10 +149,10 @@ class Node {
           owner_.say(refused.status() == kForbidden
                          ? "a message was dropped: its run is over"
                          : fmt::format("a message was dropped: {}", refused.what()));
+          pause(kLongestWait, [this] { return stopping(); });
         }
       }
     }
-    count(client);
   }
 
   // For one thread at a time; none when it is time to stop.
