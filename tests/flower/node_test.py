@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import superlink as flower
 
 flower.use_environment()
-SUBFLEET, JOBS = sys.argv[1:3]
+SUBFLEET, JOBS = [str(Path(word).resolve()) for word in sys.argv[1:3]]
 APP = Path(__file__).parent / "app"
 
 
@@ -49,7 +49,7 @@ def expect(condition, what):
 def run_jobs(link, folder, jobs, queries):
     for path in [*folder.glob("*.reply"), *folder.glob("*.error")]:
         path.unlink()
-    link.run(APP, {"folder": folder, "jobs": ",".join(jobs), "queries": str(queries).lower() == "true"})
+    link.run(APP, {"folder": folder, "jobs": ",".join(jobs), "queries": queries})
 
 
 def check_updates(folder, names):

@@ -151,6 +151,8 @@ class SuperLink:
 
     def run(self, app, config, seconds=180):
         """Runs an app to its end; `config` is a dict of settings of Flower's run config. Returns what it logged."""
-        words = " ".join(f'{key}="{value}"' if isinstance(value, (str, Path)) else f"{key}={value}"
+        words = " ".join(f"{key}={str(value).lower()}" if isinstance(value, (bool, int, float)) else f'{key}="{value}"'
                          for key, value in config.items())
-        return self.flwr("run", app, "here", "-c", words, "--stream", seconds=seconds)
+        said = self.flwr("run", app, "here", "-c", words, "--stream", seconds=seconds)
+        assert "raised an exception" not in said, said
+        return said

@@ -1,5 +1,6 @@
-// For node_test.py: writes jobs of one round of generated handwriting, and what a node has to answer to each.
-//   flower_jobs FOLDER
+// Writes jobs of one round of generated handwriting: for node_test.py several, with what a node has to answer
+// to each; for bench/node_memory.py one, whole.job and so on.
+//   flower_jobs FOLDER [NAME KEEP DOWN UP]
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -22,18 +23,18 @@ std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::vector<std::byte> job(uint32_t row, const char* down, const char* up) {
-  JobMessage message{.model = "emnist-cnn",
-                     .code = {.family = "cwc", .keep = 0.5, .rescale = true},
-                     .seed = 5,
-                     .draw = 2,
-                     .rows = 4,
-                     .row = row,
-                     .client = row,
-                     .local = {},
-                     .down = down,
-                     .up = up,
-                     .weights = {}};
+std::vector<std::byte> job(uint32_t row, const std::string& down, const std::string& up, double keep = 0.5) {
+  JobMessage message;
+  message.model = "emnist-cnn";
+  message.code.family = keep == 1 ? "none" : "cwc";
+  message.code.keep = keep;
+  message.code.rescale = true;
+  message.seed = 5;
+  message.draw = 2;
+  message.rows = 4;
+  message.row = message.client = row;
+  message.down = down;
+  message.up = up;
   const SubModel submodel = named_submodel(message);
   std::vector<float> held(submodel.size());
   submodel.gather(initial_weights(find_model(message.model), message.seed), held);
@@ -59,8 +60,13 @@ void write(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 2) throw subfleet::bad_request("flower_jobs", "wants a folder");
-  write(argv[1]);
+  if (argc != 2 && argc != 6) throw subfleet::bad_request("flower_jobs", "wants FOLDER [NAME KEEP DOWN UP]");
+  if (argc == 2) {
+    write(argv[1]);
+  } else {
+    write_file(std::filesystem::path(argv[1]) / (std::string(argv[2]) + ".job"),
+               text(job(0, argv[4], argv[5], std::stod(argv[3]))));
+  }
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

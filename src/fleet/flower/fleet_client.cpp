@@ -16,7 +16,7 @@ namespace {
 
 // A chunk of an array is 5 MiB, and nothing else that is pulled is as large.
 constexpr size_t kMostReply = size_t{16} << 20;
-constexpr int kRefusedTries = 3;  // by somebody who has never answered
+constexpr int kRefusedTries = 3;
 constexpr size_t kMostWords = 200;
 
 // What an answer that is none says: {"code": 2004, "detail": "Failed to activate SuperNode."}
@@ -71,14 +71,13 @@ std::string FleetClient::ask(std::string_view name, const google::protobuf::Mess
   for (int tries = 1;; ++tries) {
     HttpReply reply = post(name, body);
     if (reply.failure == HttpReply::Failure::kNone && !is_passing(reply.status)) {
-      ever_answered_ = true;
       if (tries > 1) options_.say(fmt::format("{} answers again", options_.superlink));
       if (reply.status != 200) throw refusal(options_.superlink, name, reply);
       return std::move(reply.body);
     }
     const std::string why = reply.failure == HttpReply::Failure::kNone ? fmt::format("HTTP {}", reply.status)
                                                                        : one_line(reply.why);
-    if (reply.failure == HttpReply::Failure::kRefused && !ever_answered_ && tries >= kRefusedTries)
+    if (reply.failure == HttpReply::Failure::kRefused && !options_.trusting && tries >= kRefusedTries)
       throw failure(options_.superlink, fmt::format("cannot be talked to {} TLS: {}",
                                                     options_.ca.empty() ? "without" : "by", why));
     if (tries == 1)

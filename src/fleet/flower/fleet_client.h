@@ -54,6 +54,9 @@ class FleetClient {
   struct Options {
     std::string superlink;
     std::filesystem::path ca;
+    // Whether to try again too when somebody answers who cannot be talked to: after a first talk that went
+    // well, that passes.
+    bool trusting = true;
     std::function<bool()> stop;                   // ends what would try again
     std::function<void(const std::string&)> say;  // told when the SuperLink is gone, and back
   };
@@ -78,7 +81,6 @@ class FleetClient {
   Options options_;
   const NodeKey& key_;
   HttpClient http_;
-  bool ever_answered_ = false;
 };
 
 }  // namespace subfleet::flower

@@ -85,9 +85,11 @@ void Membership::keep_alive(FleetClient& client) {
 void Membership::leave(FleetClient& client) {
   wire::LeaveRequest request;
   request.set_node_id(id_);
-  left_ = true;
-  client.call<wire::LeaveResponse>("deactivate-node", request);
-  if (options_.key.empty()) client.call<wire::LeaveResponse>("unregister-node", request);
+  try {
+    client.call<wire::LeaveResponse>("deactivate-node", request);
+    if (options_.key.empty()) client.call<wire::LeaveResponse>("unregister-node", request);
+  } catch (const Refused&) {  // it is as good as gone
+  }
 }
 
 }  // namespace subfleet::flower

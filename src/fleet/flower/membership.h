@@ -26,8 +26,9 @@ class Membership {
   void join(FleetClient& client, uint64_t known_as);
   // Sends signs of life until the node has left.
   void keep_alive(FleetClient& client);
+  // Tells the SuperLink, which may have forgotten the node already.
   void leave(FleetClient& client);
-  // Ends keep_alive() where the SuperLink cannot be told.
+  // Ends keep_alive(), whether the SuperLink could be told or not.
   void forget() { left_ = true; }
 
  private:

@@ -61,9 +61,7 @@ class Node {
   }
 
   NodeSummary run() {
-    FleetClient own = make_client([this] { return stopping(); }, owner_.say);
-    if (guarded([&] { membership_.join(own, 0); })) serve_and_leave(own);
-    count(own);
+    if (join()) serve_and_leave();
     if (failed_) std::rethrow_exception(failed_);
     return summary_;
   }
@@ -99,7 +97,19 @@ class Node {
     return false;
   }
 
-  void serve_and_leave(FleetClient& own) {
+  bool join() {
+    FleetClient client({.superlink = options_.superlink,
+                        .ca = options_.ca,
+                        .trusting = false,
+                        .stop = owner_.stop,
+                        .say = owner_.say},
+                       membership_.key());
+    const bool joined = guarded([&] { membership_.join(client, 0); });
+    count(client);
+    return joined;
+  }
+
+  void serve_and_leave() {
     std::jthread signs([this] {
       // Those who wait for messages say when the SuperLink is gone.
       FleetClient client = make_client([this] { return membership_.left(); }, [](const std::string&) {});
@@ -108,16 +118,24 @@ class Node {
     });
     std::vector<std::jthread> threads;
     std::atomic<bool> reachable = true;
-    for (JobRunner& runner : runners_)
-      threads.emplace_back([&] { reachable = guarded([&] { serve(runner); }) && reachable; });
+    for (JobRunner& runner : runners_) {
+      threads.emplace_back([&] {
+        FleetClient client = make_client([this] { return stopping(); }, owner_.say);
+        if (!guarded([&] { serve(client, runner); })) reachable = false;
+        count(client);
+      });
+    }
     threads.clear();
-    if (!reachable || !guarded([&] { pending_.wait_until_taken(own, membership_.id()); }) ||
-        !guarded([&] { membership_.leave(own); }))
-      membership_.forget();
+    if (reachable) {
+      FleetClient client = make_client([this] { return stopping(); }, owner_.say);
+      guarded([&] { pending_.wait_until_taken(client, membership_.id()); });
+      guarded([&] { membership_.leave(client); });
+      count(client);
+    }
+    membership_.forget();
   }
 
-  void serve(JobRunner& runner) {
-    FleetClient client = make_client([this] { return stopping(); }, owner_.say);
+  void serve(FleetClient& client, JobRunner& runner) {
     while (!stopping()) {
       const uint64_t known_as = membership_.id();
       try {
@@ -125,15 +143,16 @@ class Node {
       } catch (const Refused& refused) {
         if (refused.status() == kUnauthorized) {
           owner_.say(fmt::format("{} does not know this node any more; joining again", options_.superlink));
+          pending_.clear();
           membership_.join(client, known_as);
         } else {
           owner_.say(refused.status() == kForbidden
                          ? "a message was dropped: its run is over"
                          : fmt::format("a message was dropped: {}", refused.what()));
+          pause(kLongestWait, [this] { return stopping(); });
         }
       }
     }
-    count(client);
   }
 
   // For one thread at a time; none when it is time to stop.
@@ -182,7 +201,7 @@ class Node {
   Reply reply_to(Incoming incoming, JobRunner& runner, std::string& words) {
     const wire::Metadata to = incoming.metadata;
     try {
-      if (!incoming.fault.empty()) throw bad_request("message", incoming.fault);
+      if (!incoming.fault.empty()) return refuse(to, incoming.fault, words);
       if (to.message_type() == "query") return reply_to_query(incoming, words);
       RanJob job = runner.run(std::move(incoming.job));
       words = fmt::format("job done: client {}, {} weights, {} examples, loss {:.3f}, accuracy {}",

@@ -5,9 +5,10 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
+#include <vector>
 
 #include "base/file.h"
 #include "subfleet/error.h"
@@ -96,12 +97,9 @@ TEST(NodeKey, RefusesWhatIsNoKey) {
   EXPECT_NE(complaint(kPublic).find("not a private key"), std::string::npos);
   const std::string whole = kOpenSsh;
   const size_t begin = whole.find('\n') + 1, end = whole.find("-----END");
-  for (size_t cut = begin; cut < end;
-       ++cut) {  // however short, it is refused and nothing is read behind its end
-    const std::string shorter = whole.substr(0, cut) + whole.substr(end);
-    if (cut + 1 < end) EXPECT_NE(complaint(shorter), "none") << cut;
-  }
-  for (size_t at = begin; at < end; ++at) {  // whatever stands there: a key, or one line
+  for (size_t cut = begin; cut + 1 < end; ++cut)  // however short; nothing is read behind its end
+    EXPECT_NE(complaint(whole.substr(0, cut) + whole.substr(end)), "none") << cut;
+  for (size_t at = begin; at < end; at += 3) {  // whatever stands there: a key, or one line
     std::string changed = whole;
     changed[at] = changed[at] == 'A' ? 'B' : 'A';
     EXPECT_EQ(complaint(changed).find('\n'), std::string::npos);

@@ -90,7 +90,7 @@ TEST(Reply, CarriesAnUpdateInPieces) {
   EXPECT_EQ(view.body,
             R"({"dtype":"uint8","shape":[15728642],"stype":"subfleet.update/1","arraychunk_ids":[0,0,0,1]})");
   EXPECT_EQ(only(reply, "RecordDict").bytes().substr(76),
-            "78" + std::string(1, '\0') + R"({"subfleet":")" + only(reply, "ArrayRecord").id + R"("})");
+            "79" + std::string(1, '\0') + R"({"subfleet":")" + only(reply, "ArrayRecord").id + R"("})");
   const wire::Metadata& metadata = reply.envelope().metadata();
   EXPECT_EQ(metadata.src_node_id(), 99u);
   EXPECT_EQ(metadata.dst_node_id(), 1u);

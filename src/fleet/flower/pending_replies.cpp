@@ -19,6 +19,11 @@ void PendingReplies::add(const wire::Metadata& reply) {
   sent_.push_back({reply.run_id(), reply.message_id(), reply.created_at() + reply.ttl()});
 }
 
+void PendingReplies::clear() {
+  const std::lock_guard lock(mutex_);
+  sent_.clear();
+}
+
 void PendingReplies::wait_until_taken(FleetClient& client, uint64_t node_id) {
   const double until = unix_time() + kMostSeconds;
   for (const Sent& sent : sent_) {

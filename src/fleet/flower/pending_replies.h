@@ -15,6 +15,8 @@ class PendingReplies {
  public:
   // A reply that was sent. From several threads.
   void add(const wire::Metadata& reply);
+  // They are lost: the SuperLink has forgotten the node.
+  void clear();
   // Returns when all were taken, have expired, or a minute has passed: the SuperLink drops the objects of
   // what was taken.
   void wait_until_taken(FleetClient& client, uint64_t node_id);

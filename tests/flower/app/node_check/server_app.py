@@ -30,7 +30,7 @@ def query():
 
 
 def job(data):
-    array = Array("uint8", [len(data)], "subfleet.job/1", data)
+    array = Array("uint8", (len(data),), "subfleet.job/1", data)
     return RecordDict({"subfleet": ArrayRecord({"job": array})})
 
 
