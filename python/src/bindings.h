@@ -8,6 +8,9 @@ namespace subfleet::python {
 
 namespace nb = nanobind;
 
+// Python's own for ==; with nb::is_operator() a value of another type is simply not equal.
+inline const nb::sig kEqualSignature("def __eq__(self, other: object, /) -> bool");
+
 void bind_errors(nb::module_& m);
 void bind_codes(nb::module_& m);
 void bind_model(nb::module_& m);

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
 #include "report/page.h"
@@ -38,17 +39,25 @@ std::vector<RoundObserver*> BoundRun::writers() {
 }
 
 RoundRecord BoundRun::step() {
+  const std::lock_guard lock(fleet_->in_use);
   const RoundRecord record = train_round(run_, writers());
   bytes_ += record.bytes_down + record.bytes_up;
   return record;
 }
 
+Evaluation BoundRun::evaluate() {
+  const std::lock_guard lock(fleet_->in_use);
+  return run_.evaluate();
+}
+
 void BoundRun::set_weights(std::span<const float> weights) {
+  const std::lock_guard lock(fleet_->in_use);
   run_.set_weights(weights);
   if (writer_) writer_->checkpoint(run_);  // what is resumed has them too
 }
 
 bool BoundRun::train(bool progress, RoundObserver* more, const std::function<bool()>& stop) {
+  const std::lock_guard lock(fleet_->in_use);
   Progress bar(stdout, Progress::detect(stdout, !progress),
                {.rounds = run_.config().run.rounds,
                 .start_round = run_.round(),
@@ -65,6 +74,7 @@ bool BoundRun::train(bool progress, RoundObserver* more, const std::function<boo
 }
 
 void BoundRun::finish() {
+  const std::lock_guard lock(fleet_->in_use);
   if (!writer_) return;
   writer_->finish(run_);
   write_run_page(writer_->folder());

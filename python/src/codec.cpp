@@ -85,7 +85,10 @@ void bind_codec(nb::module_& m) {
           [](const NamedCodec& self, size_t values) { return self.codec->encoded_size(values); },
           nb::arg("values"), "The bytes of so many values, whatever they are.")
       .def("encode", &encode, nb::arg("values"), nb::arg("seed") = 0, nb::arg("draw") = 0,
-           nb::arg("client") = 0, nb::arg("direction") = "up")
+           nb::arg("client") = 0, nb::arg("direction") = "up",
+           "The values as they travel, encoded_size(len(values)) bytes. `direction` is \"down\" for weights "
+           "on "
+           "their way to a client and \"up\" for its update.")
       .def("decode", &decode, nb::arg("message"), nb::arg("values"), nb::arg("seed") = 0, nb::arg("draw") = 0,
            nb::arg("client") = 0, nb::arg("direction") = "up",
            "So many values out of a message. Raises Error for one that is malformed.")

@@ -86,8 +86,11 @@ void bind_config(nb::module_& m) {
           "Checks what only shows when settings meet, and gives server.lr = 0 the optimizer's default. "
           "Raises "
           "Error; returns itself.")
-      .def("copy", [](const Config& config) { return Config(config); })
-      .def("__eq__", [](const Config& a, const Config& b) { return to_toml(a) == to_toml(b); })
+      .def(
+          "copy", [](const Config& config) { return Config(config); }, "The same settings, on their own.")
+      .def(
+          "__eq__", [](const Config& a, const Config& b) { return to_toml(a) == to_toml(b); },
+          nb::is_operator(), kEqualSignature)
       .def("__repr__", [](const Config& config) {
         const auto defaults = settings({});
         std::string changed;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "store/session.h"
 #include "subfleet/fleet.h"
@@ -14,6 +16,7 @@ struct BoundFleet {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Fleet> fleet;  // after the pool, which it may use
   Workers workers;               // for the provenance of runs
+  std::recursive_mutex in_use;   // a round or a test; a callback may ask for another test
 
   virtual ~BoundFleet() = default;
 };

@@ -26,11 +26,11 @@ ModelSpec model_of(const std::string& what) {
 
 void bind_layers(nb::module_& m) {
   nb::class_<LayerSpec>(m, "Layer", "One layer of a model, as data.")
-      .def_ro("type", &LayerSpec::type)
+      .def_ro("type", &LayerSpec::type, "\"conv2d\", \"dense\", \"relu\", ...: docs/models.md.")
       .def_ro("name", &LayerSpec::name, "Prefix of its tensors' names; empty for layers without weights.")
       .def_ro("units", &LayerSpec::units, "Filters or units; 0 for layers without weights.")
-      .def_ro("kernel", &LayerSpec::kernel)
-      .def_ro("stride", &LayerSpec::stride)
+      .def_ro("kernel", &LayerSpec::kernel, "The side of a convolution's kernel or a pool's window.")
+      .def_ro("stride", &LayerSpec::stride, "Of a convolution, in both directions.")
       .def_ro("symbols", &LayerSpec::symbols, "embedding: how many different inputs there are.")
       .def_ro("last_step", &LayerSpec::last_step, "lstm: only the last step's output leaves.")
       .def_ro("droppable", &LayerSpec::droppable, "Whether clients may hold only some of the units.")
@@ -64,11 +64,11 @@ void bind_model(nb::module_& m) {
       .def_prop_ro(
           "input", [](const ModelSpec& model) { return sides_of(model.input); },
           "Channels, height and width of one example.")
-      .def_ro("layers", &ModelSpec::layers)
+      .def_ro("layers", &ModelSpec::layers, "From the input to the classes.")
       .def_ro("vocabulary", &ModelSpec::vocabulary, "Of a model for text: the character of each symbol.")
       .def_prop_ro("parameters", &model_parameters, "Every tensor, in the order of the flat weights.")
       .def_prop_ro("size", &parameter_count, "How many weights there are.")
-      .def_prop_ro("classes", &class_count)
+      .def_prop_ro("classes", &class_count, "How many there are.")
       .def_prop_ro(
           "droppable",
           [](const ModelSpec& model) {
@@ -97,7 +97,9 @@ void bind_model(nb::module_& m) {
           },
           nb::arg("seed") = 0, "Glorot- or He-uniform weights and zero biases, named by the seed.")
       .def("toml", &model_toml, "The model as a model file's text.")
-      .def("__eq__", [](const ModelSpec& a, const ModelSpec& b) { return a == b; })
+      .def(
+          "__eq__", [](const ModelSpec& a, const ModelSpec& b) { return a == b; }, nb::is_operator(),
+          kEqualSignature)
       .def("__repr__", [](const ModelSpec& model) {
         return fmt::format("Model({}, {} weights)", model.name, parameter_count(model));
       });

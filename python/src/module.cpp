@@ -1,3 +1,7 @@
+#include <nanobind/stl/string.h>
+
+#include <string>
+
 #include "base/version.h"
 #include "bindings.h"
 
@@ -5,7 +9,8 @@ NB_MODULE(_core, m) {
   using namespace subfleet::python;
   nb::set_leak_warnings(false);  // a transport in Python may outlive the module that it came from
   m.doc() = "The words of Subfleet's C++ API. Import `subfleet`, which has all of them.";
-  m.attr("__version__") = nb::str(subfleet::version().data(), subfleet::version().size());
+  m.def(
+      "version", [] { return std::string(subfleet::version()); }, "The version of this build.");
   bind_errors(m);
   bind_codes(m);
   bind_model(m);

@@ -47,7 +47,7 @@ void bind_partial_sum(nb::module_& m) {
            "Counts a client among the holders of its weights, without an update.")
       .def("merge", &PartialSum::merge, nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
            "Adds another sum: of another thread, machine or part of the clients.")
-      .def("clear", &PartialSum::clear)
+      .def("clear", &PartialSum::clear, "Forgets all that was added.")
       .def("mean", &mean, "Each weight's mean update over those who held it; 0 where nobody did.")
       .def_prop_ro(
           "sums", [](nb::pointer_and_handle<PartialSum> self) { return view_of(self.p->sums(), self.h); },
@@ -59,7 +59,9 @@ void bind_partial_sum(nb::module_& m) {
       .def_prop_rw("examples", &PartialSum::examples, &PartialSum::set_examples,
                    "Of all clients that were added.")
       .def("__len__", &PartialSum::size)
-      .def("__eq__", [](const PartialSum& a, const PartialSum& b) { return a == b; })
+      .def(
+          "__eq__", [](const PartialSum& a, const PartialSum& b) { return a == b; }, nb::is_operator(),
+          kEqualSignature)
       .def("__repr__", [](const PartialSum& sum) {
         return fmt::format("PartialSum({} weights, {} examples)", sum.size(), sum.examples());
       });

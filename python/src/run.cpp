@@ -137,9 +137,8 @@ void bind_training(nb::class_<BoundRun>& run) {
            "One round, tested where its turn has come (run.eval_every) and written to the folder.")
       .def("finish", &BoundRun::finish, nb::call_guard<nb::gil_scoped_release>(),
            "Writes the folder's model.safetensors, report.html and a checkpoint; train() does it by itself.")
-      .def(
-          "evaluate", [](BoundRun& self) { return self.run().evaluate(); },
-          nb::call_guard<nb::gil_scoped_release>(), "Tests the whole model now.")
+      .def("evaluate", &BoundRun::evaluate, nb::call_guard<nb::gil_scoped_release>(),
+           "Tests the whole model now.")
       .def(
           "set_weights",
           [](BoundRun& self, const In<float>& weights) {
@@ -183,7 +182,8 @@ void bind_run(nb::module_& m) {
           "round", [](BoundRun& self) { return self.run().round(); }, "Rounds done.")
       .def_prop_ro(
           "config", [](BoundRun& self) { return Config(self.run().config()); }, "A copy.")
-      .def_prop_ro("model", [](BoundRun& self) { return ModelSpec(self.run().model()); })
+      .def_prop_ro(
+          "model", [](BoundRun& self) { return ModelSpec(self.run().model()); }, "What is trained.")
       .def_prop_ro(
           "folder",
           [](const BoundRun& self) -> Path { return self.writer() ? Path(self.writer()->folder()) : Path(); },

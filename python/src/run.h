@@ -19,7 +19,8 @@ namespace subfleet::python {
 namespace nb = nanobind;
 
 // A run, the fleet that it keeps alive and, if it has one, its folder, which is written as `subfleet train`
-// writes it. Called without the GIL.
+// writes it. Called without the GIL; calls from several threads, of all runs of one fleet, wait for each
+// other.
 class BoundRun {
  public:
   // `config` has been validated. The folder must be new or empty.
@@ -38,6 +39,7 @@ class BoundRun {
   const std::optional<std::string>& warning() const { return warning_; }
 
   RoundRecord step();
+  Evaluation evaluate();
   void set_weights(std::span<const float> weights);
   // To the last round, or until `stop`; `more` sees each round after the folder. Returns whether all rounds
   // are done.

@@ -31,7 +31,6 @@ from ._core import (
     ServerOptimizer,
     SubModel,
     UpdateMessage,
-    __version__,
     code_book,
     code_families,
     code_quality,
@@ -45,12 +44,14 @@ from ._core import (
     optimizer_names,
     sample_clients,
     save_safetensors,
+    version,
     whole_model,
 )
 from .folder import RunFolder, read_run
 from .rate_search import search
 from .tensors import flat_weights, named_weights
 
+__version__ = version()
 for _error in (Error, RequestError, Diverged):
     _error.__module__ = "subfleet"
 
@@ -82,7 +83,6 @@ __all__ = [
     "ServerOptimizer",
     "SubModel",
     "UpdateMessage",
-    "__version__",
     "code_book",
     "code_families",
     "code_quality",
@@ -100,5 +100,6 @@ __all__ = [
     "sample_clients",
     "save_safetensors",
     "search",
+    "version",
     "whole_model",
 ]

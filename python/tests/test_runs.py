@@ -1,6 +1,10 @@
 """Runs, their folders, the search, and agreement with the program `subfleet`."""
 
+import gc
 import pathlib
+import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -131,6 +135,59 @@ class Runs(unittest.TestCase):
         thread.join()
         during = sum(1 for at in ticks if begin < at < begin + seconds)
         self.assertGreater(during, 5, f"{during} ticks in {seconds:.2f} s")
+
+    def test_runs_of_one_fleet_wait_for_each_other(self):
+        fleet = subfleet.LocalFleet(config(), threads=2)
+        runs = [subfleet.Run(config(), fleet) for _ in range(3)]
+        threads = [threading.Thread(target=run.train) for run in runs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue((runs[0].weights == runs[1].weights).all() and (runs[0].weights == runs[2].weights).all())
+
+    def test_arrays_outlive_what_they_came_from(self):
+        run = subfleet.Run(config(), threads=1)
+        weights, moments = run.weights, run.moments
+        before = weights.copy()
+        del run
+        gc.collect()
+        self.assertTrue((weights == before).all())
+        self.assertEqual([float(np.abs(m).max()) for m in moments.values()], [0, 0])
+
+    def test_a_test_in_a_callback(self):
+        run = subfleet.Run(config(run_rounds=2))
+        found = []
+        run.train(lambda run, record: found.append(run.evaluate().accuracy == record.test_accuracy))
+        self.assertEqual(found, [False, True])
+
+    def test_ctrl_c_stops_after_the_round_and_the_run_goes_on(self):
+        out = self.folder / "run"
+        (self.folder / "settings.toml").write_text(config(run_rounds=100000).toml())
+        program = (
+            "import subfleet, sys\n"
+            "run = subfleet.Run(subfleet.Config.load(sys.argv[1]), out=sys.argv[2])\n"
+            "run.train(lambda run, record: print(record.round, flush=True))\n"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", program, self.folder / "settings.toml", out],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "1\n")
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", errors)
+        done = len(subfleet.read_run(out).rounds["round"])
+        self.assertTrue((out / "model.safetensors").exists())
+        run = subfleet.Run.resume(out, {"run.rounds": done + 1})
+        self.assertEqual(run.round, done)
+        run.train()
+
+    def test_progress_is_the_program_s(self):
+        program = "import subfleet, sys; subfleet.Run(subfleet.Config.load(sys.argv[1])).train(progress=True)"
+        (self.folder / "settings.toml").write_text(config().toml())
+        words = [sys.executable, "-c", program, self.folder / "settings.toml"]
+        mine = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        self.assertRegex(mine, r"round +4/4 .*test +[0-9.]+ %")
 
     @unittest.skipUnless(PROGRAM, "SUBFLEET_PROGRAM is not set")
     def test_the_program_writes_the_same_folder(self):

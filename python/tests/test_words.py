@@ -1,11 +1,32 @@
 """Codes, models, sub-models, sums, optimizers, codecs, settings and messages."""
 
+import pathlib
 import unittest
 
 import numpy as np
 
 import subfleet
 from support import config
+
+
+class Package(unittest.TestCase):
+    def test_every_word_is_explained(self):
+        def explained(thing):
+            first, _, rest = (thing.__doc__ or "").strip().partition("\n")
+            return bool(rest.strip()) if " -> " in first else bool(first)  # nanobind puts the signature first
+
+        for name in subfleet.__all__:
+            thing = getattr(subfleet, name)
+            self.assertTrue(explained(thing), name)
+            for member, value in vars(thing).items() if isinstance(thing, type) else ():
+                if callable(value) and not member.startswith("_"):
+                    self.assertTrue(explained(value), f"{name}.{member}")
+
+    def test_types_come_along(self):
+        folder = pathlib.Path(subfleet.__file__).parent
+        stub = (folder / "_core.pyi").read_text()
+        self.assertIn("def code_book(family: str, rows: int, length: int", stub)
+        self.assertTrue((folder / "py.typed").exists())
 
 
 class Codes(unittest.TestCase):

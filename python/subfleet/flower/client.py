@@ -7,7 +7,7 @@ import numpy as np
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from .. import _core
+from .. import __version__, _core
 from ..tensors import flat_weights, named_weights
 from . import protocol
 
@@ -120,7 +120,7 @@ def job_app(answer: Callable, data: Callable, examples: Callable) -> ClientApp:
         input, classes = data(context)
         counts = [int(examples(context, client)) for client in clients or [0]]
         introduction = protocol.introduction(
-            version=_core.__version__, clients=clients, classes=classes, input=input, examples=counts
+            version=__version__, clients=clients, classes=classes, input=input, examples=counts
         )
         return Message(introduction, reply_to=message)
 
