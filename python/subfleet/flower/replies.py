@@ -27,11 +27,23 @@ def limit_object_pulls(seconds: float) -> None:
     of one every half second. Flower itself waits for three minutes, and its threads keep the process from ending."""
     from flwr.superlink.grid import http_grid
 
-    pull = http_grid.pull_objects
-    pull = getattr(pull, "__wrapped__", pull)
-    limited = functools.partial(pull, max_time=seconds, initial_backoff=0.05, backoff_cap=0.5)
-    limited.__wrapped__ = pull
+    pull = getattr(http_grid.pull_objects, "__wrapped__", http_grid.pull_objects)
+
+    @functools.wraps(pull)
+    def limited(*args, **more):
+        thread = threading.current_thread()
+        thread.is_pulling_objects = True
+        try:
+            return pull(*args, **{**more, "max_time": seconds, "initial_backoff": 0.05, "backoff_cap": 0.5})
+        finally:
+            thread.is_pulling_objects = False
+
     http_grid.pull_objects = limited
+
+
+def is_pulling_objects(thread: threading.Thread) -> bool:
+    """Whether a reply has come, and the thread is after its objects."""
+    return getattr(thread, "is_pulling_objects", False)
 
 
 _waiting = [0]  # how many threads are in pull_reply()

@@ -11,7 +11,7 @@ from flwr.app import Message, MessageType
 from .._core import Arrival
 from . import protocol, traffic
 from .nodes import Nodes
-from .replies import BadReply, NodeLost, line, pull_reply
+from .replies import BadReply, NodeLost, is_pulling_objects, line, pull_reply
 
 _PUSHED_AT_ONCE = 4  # so many jobs are in memory at a time
 _A_DAY = 86400.0
@@ -23,6 +23,7 @@ class _Job:
     node: Optional[int]
     job: Optional[int] = None  # bytes of the payloads that were sent and received
     update: Optional[int] = None
+    thread: Optional[threading.Thread] = None
 
 
 class _Round:
@@ -56,15 +57,25 @@ class FlowerTransport:
             self._round.arrivals.put(Arrival.lost(number, "no node has this client"))
             return
         self._pushing.acquire()
-        threading.Thread(
+        thread = threading.Thread(
             target=self._exchange, args=(self._round, number, job), daemon=True, name=f"client {client}"
-        ).start()
+        )
+        self._round.jobs[number].thread = thread
+        thread.start()
 
     def next(self, seconds: float) -> Optional[Arrival]:
         try:
             return self._round.arrivals.get(timeout=seconds) if seconds > 0 else self._round.arrivals.get_nowait()
         except queue.Empty:
-            return None
+            return self._unfinished() if seconds == 0 else None
+
+    def _unfinished(self) -> Optional[Arrival]:
+        """At the deadline: a job whose answer was announced, and is not here as a whole."""
+        for number, job in enumerate(self._round.jobs):
+            if job.thread is not None and is_pulling_objects(job.thread):
+                job.thread = None  # it is told once
+                return Arrival.refused(number, "its upload was not finished in time")
+        return None
 
     def finish(self) -> list:
         over, self._round = self._round, _Round()
