@@ -12,6 +12,7 @@ void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_devices_command(CLI::App& program);
 void add_model_command(CLI::App& program);
+void add_node_command(CLI::App& program);
 void add_plan_command(CLI::App& program);
 void add_report_command(CLI::App& program);
 void add_reproduce_command(CLI::App& program);

@@ -107,6 +107,7 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
     subfleet::cli::add_train_command(program, ranks);
     subfleet::cli::add_tune_command(program, ranks);
     subfleet::cli::add_sweep_command(program);
+    subfleet::cli::add_node_command(program);
     subfleet::cli::add_plan_command(program);
     subfleet::cli::add_codes_command(program);
     subfleet::cli::add_model_command(program);

@@ -6,15 +6,12 @@
 #include <limits>
 #include <utility>
 
-#include "base/file.h"
 #include "report/page.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
 #include "store/event_file.h"
-#include "store/run_folder.h"
 #include "store/run_writer.h"
 #include "subfleet/training.h"
-#include "training.h"
 
 namespace subfleet::cli {
 
@@ -54,7 +51,7 @@ bool train_run_of_plan(const RunOfPlan& one, SharedFleets& fleets, PlanClock& cl
                        const InterruptWatch& watch) {
   const Config& config = one.config;
   Fleet& fleet = fleets.fleet(config);
-  const Provenance now = provenance_now(config, fleet, fleets.device(), fleets.pool(), /*ranks=*/1);
+  const Provenance now = provenance_now(config, fleet, fleets.workers());
   Run run(config, fleet);
   const bool begun = RunWriter::has_begun(one.path);
   RunWriter writer = begun ? RunWriter::reopen(one.path) : RunWriter::begin(one.path, run, now);
@@ -90,8 +87,7 @@ bool train_run_of_plan(const RunOfPlan& one, SharedFleets& fleets, PlanClock& cl
     progress.note(fmt::format("{}: {}", one.name, diverged.what()));
   }
   progress.finish();
-  const std::array summary{load_run(one.path)};
-  write_file(one.path / RunWriter::kPage, report_page(summary));
+  write_run_page(one.path);
   return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "interrupt.h"
 #include "report/progress.h"
+#include "store/session.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/thread_pool.h"
 #include "sweep/plan_clock.h"
@@ -21,7 +22,7 @@ class SharedFleets {
   SharedFleets(std::string device, size_t threads) : device_(std::move(device)), pool_(threads) {}
 
   const std::string& device() const { return device_; }
-  ThreadPool& pool() { return pool_; }
+  Workers workers() const { return {.device = device_, .threads = static_cast<uint32_t>(pool_.threads())}; }
 
   // Reads the data, unless they are there; throws Error if they do not fit.
   void check(const Config& config);

@@ -25,10 +25,9 @@
 #include "reproduce/facts.h"
 #include "reproduce/pool.h"
 #include "search/memory_search.h"
+#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
-#include "sweep/sweep_folder.h"
-#include "training.h"
 
 namespace subfleet::cli {
 namespace {
@@ -263,7 +262,7 @@ class Reproduction {
       progress.update({.round = ++rounds, .seconds = 0, .plan = plan_line(clock_)});
       return !watch.interrupted();
     };
-    const Provenance now = provenance_now(config, fleet, fleets_.device(), fleets_.pool(), /*ranks=*/1);
+    const Provenance now = provenance_now(config, fleet, fleets_.workers());
     const std::string trainer = trainer_text(now.sessions.back());
     std::string found;
     if (trial.kind == ExperimentKind::kSearches) {

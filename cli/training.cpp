@@ -11,9 +11,7 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "checks.h"
 #include "interrupt.h"
 #include "report/page.h"
@@ -22,6 +20,7 @@
 #include "report/terminal.h"
 #include "store/event_file.h"
 #include "store/run_folder.h"
+#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/trainer.h"
@@ -79,9 +78,7 @@ Config resumed_config(const TrainingOptions& options, const Config& saved) {
   Config config = saved;
   options.config.apply_sets(config);
   validate(config);
-  auto name = first_difference(fixed_settings(saved), fixed_settings(config));
-  if (!name && !(resolve_model(saved.model) == resolve_model(config.model))) name = "model.file";
-  if (name) throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
+  check_resumed(saved, config);
   return config;
 }
 
@@ -98,20 +95,6 @@ std::string new_folder(const TrainingOptions& options, const std::string& kind) 
   throw failure(name, fmt::format("the folder cannot be made ({})", code.message()));
 }
 
-Provenance provenance_now(const Config& config, const Fleet& fleet, const std::string& device,
-                          const ThreadPool& pool, uint32_t ranks) {
-  return {.data = {.source = config.data.source,
-                   .clients = fleet.clients(),
-                   .fingerprint = fleet.data_fingerprint()},
-          .initial = {},
-          .sessions = {{.from_round = 0,
-                        .version = std::string(version()),
-                        .device = device,
-                        .kernels = trainer_kernels(device),
-                        .threads = static_cast<uint32_t>(pool.threads()),
-                        .ranks = ranks}}};
-}
-
 Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks,
                    const std::optional<Provenance>& before)
     : pool(ranks.threads(options.threads)) {
@@ -121,19 +104,13 @@ Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& 
   const std::future<void> awake = std::async(std::launch::async, wake_device, device);
   auto own =
       std::make_unique<LocalFleet>(open_split_federation(config.data), device, pool, config.run.eval_samples);
-  now = provenance_now(config, *own, device, pool, ranks.count());
+  now = provenance_now(
+      config, *own,
+      {.device = device, .threads = static_cast<uint32_t>(pool.threads()), .ranks = ranks.count()});
   if (before) now.initial = before->initial;
-  if (!options.init.empty())
-    now.initial = {.file = options.init, .fingerprint = Hash().add(read_file(options.init)).value()};
-  if (went_on) {
-    const Provenance::Session &was = before->sessions.back(), &is = now.sessions.back();
-    const auto name = [](const Provenance::Session& s) {
-      return fmt::format("subfleet {} on {} {}", s.version, s.device, s.kernels);
-    };
-    if (name(was) != name(is)) {
-      say(options, fmt::format("trained by {} before, by {} from here: it may round differently", name(was),
-                               name(is)));
-    }
+  if (!options.init.empty()) now.initial = initial_weights_file(options.init);
+  if (before) {
+    if (const auto line = other_workers(*before, now)) say(options, *line);
   }
   fleet = ranks.lead(std::move(own), config, device);
 }
@@ -165,8 +142,7 @@ void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint6
   const bool complete = train(run, observers, [&] { return watch.interrupted(); });
   writer.finish(run);
   progress.finish();
-  const std::array runs{load_run(writer.folder())};
-  write_file(writer.folder() / RunWriter::kPage, report_page(runs));
+  write_run_page(writer.folder());
   if (!complete) {
     say(options, fmt::format("stopped after round {}; go on with: subfleet train --resume {}", run.round(),
                              writer.folder().string()));

@@ -41,10 +41,6 @@ Config resumed_config(const TrainingOptions& options, const Config& saved);
 // --out, or a new folder "runs/DATE-KIND" that no other process has.
 std::string new_folder(const TrainingOptions& options, const std::string& kind);
 
-// Of this process: with whose data, on which device and how.
-Provenance provenance_now(const Config& config, const Fleet& fleet, const std::string& device,
-                          const ThreadPool& pool, uint32_t ranks);
-
 // Everything that jobs are trained with.
 struct Workshop {
   ThreadPool pool;

@@ -17,9 +17,12 @@
 
 namespace subfleet {
 
-// round.*: how many clients take part, and what each does.
+// round.*: how many clients take part, and what each does. The last two are about clients on devices of their
+// own; those of this process always answer.
 struct RoundOptions : LocalTraining {
   uint32_t clients = 35;
+  double deadline = 600;     // seconds; 0: none
+  double min_replies = 0.5;  // of the clients; with fewer, the missing ones are asked again
   bool operator==(const RoundOptions&) const = default;
 };
 

@@ -64,8 +64,8 @@ struct Cohort {
 enum class JobOutcome {
   kTrained,
   kDiverged,  // the update is not finite, or absurd
-  kLost,      // the client was not heard of again
-  kLate,      // its answer came after the deadline
+  kLost,      // the client is known to be gone
+  kLate,      // it did not answer before the deadline
   kRejected,  // its answer cannot be used; JobResult::why says why
 };
 inline constexpr std::array kJobOutcomes{JobOutcome::kTrained, JobOutcome::kDiverged, JobOutcome::kLost,
@@ -75,7 +75,7 @@ std::string_view outcome_name(JobOutcome outcome);  // "trained"
 // Accuracy and loss are running means over the client's local epochs, as it trains.
 struct JobResult {
   JobOutcome outcome = JobOutcome::kLost;
-  std::string why = {};  // of what was rejected
+  std::string why = {};  // it was rejected or lost
   uint32_t examples = 0;
   double loss = 0;
   double accuracy = 0;

@@ -15,9 +15,11 @@ class RoundObserver {
   virtual void round_done(Run& run, const RoundRecord& record) = 0;
 };
 
-// Rounds up to run.rounds, each tested where its turn has come (run.eval_every, and the last) and shown to
-// the observers in their order; `stop` is asked before every round. Returns whether all rounds are done.
-// Throws Diverged.
+// One round, tested where its turn has come (run.eval_every, and the last) and shown to the observers in
+// their order. Throws Diverged.
+RoundRecord train_round(Run& run, std::span<RoundObserver* const> observers);
+
+// Such rounds up to run.rounds; `stop` is asked before every round. Returns whether all rounds are done.
 bool train(Run& run, std::span<RoundObserver* const> observers, const std::function<bool()>& stop);
 
 // Adds to a round that the run has just done its test and its time, `seconds` and the test's.

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <iterator>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "report/chart.h"
 #include "report/output_file.h"
 #include "report/page_parts.h"
 #include "report/run_command.h"
+#include "store/run_writer.h"
 
 namespace subfleet {
 namespace {
@@ -132,5 +135,10 @@ std::string report_page(std::span<const RunSummary> runs, const Comparison& comp
 }
 
 std::string report_page(std::span<const RunSummary> runs) { return report_page(runs, compare_runs(runs)); }
+
+void write_run_page(const std::filesystem::path& folder) {
+  const std::array runs{load_run(folder)};
+  write_file(folder / RunWriter::kPage, report_page(runs));
+}
 
 }  // namespace subfleet

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 
@@ -16,5 +17,8 @@ enum class Reload { kNo, kYes };  // whether a browser is to read the page again
 std::string report_page(std::span<const RunSummary> runs, const Comparison& comparison,
                         Reload reload = Reload::kNo);
 std::string report_page(std::span<const RunSummary> runs);
+
+// The page of one run, in its folder (RunWriter::kPage).
+void write_run_page(const std::filesystem::path& folder);
 
 }  // namespace subfleet

@@ -53,7 +53,7 @@ Chart sweep_chart(const SweepResults& results, ChartOver over) {
               .y_label = "test accuracy",
               .x_unit = bytes ? Unit::kBytes : Unit::kCount,
               .log_x = bytes,
-              .y_from = lowest_shown(results),
+              .y_from = bytes ? lowest_shown(results) : 0,
               .series = {}};
   for (const RunResult& run : results.runs) {
     if (run.drawn && !run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from, over));

@@ -197,6 +197,8 @@ const std::vector<Key>& keys() {
       key("round.weight_decay", FIELD(round.weight_decay), "times the weight, added to its gradient in the clients' steps", true, {0, 1e6}),
       key("round.proximal", FIELD(round.proximal), "FedProx's mu: times how far a weight is from the one that was given, added to its gradient", true, {0, 1e6}),
       key("round.shuffle", FIELD(round.shuffle), "false keeps the data's order"),
+      key("round.deadline", FIELD(round.deadline), "devices: seconds after which a round goes on without those who have not answered; 0 is never", false, {0, 1e6}),
+      key("round.min_replies", FIELD(round.min_replies), "devices: the share of a round's clients that must be trained; the others are asked again, and after three times the run stops", false, kFraction),
       key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
       key("server.lr", FIELD(server.lr), "the server's learning rate; 0 is the optimizer's default", true, {0, 1e6}),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),

@@ -18,13 +18,18 @@ void measure_round(Run& run, RoundRecord& record, double seconds) {
   record.seconds = seconds + watch.seconds();
 }
 
+RoundRecord train_round(Run& run, std::span<RoundObserver* const> observers) {
+  const Stopwatch watch;
+  RoundRecord record = run.step();
+  measure_round(run, record, watch.seconds());
+  for (RoundObserver* observer : observers) observer->round_done(run, record);
+  return record;
+}
+
 bool train(Run& run, std::span<RoundObserver* const> observers, const std::function<bool()>& stop) {
   while (run.round() < run.config().run.rounds) {
     if (stop()) return false;
-    const Stopwatch watch;
-    RoundRecord record = run.step();
-    measure_round(run, record, watch.seconds());
-    for (RoundObserver* observer : observers) observer->round_done(run, record);
+    train_round(run, observers);
   }
   return true;
 }

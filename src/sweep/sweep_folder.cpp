@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "store/run_writer.h"
 #include "store/saved_config.h"
+#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 
@@ -75,10 +76,6 @@ std::vector<std::vector<RoundLog>> finished_logs(const fs::path& folder, const S
     }
   }
   return logs;
-}
-
-std::string trainer_text(const Provenance::Session& session) {
-  return fmt::format("subfleet {} on {} {}", session.version, session.device, session.kernels);
 }
 
 void add_trainers(const fs::path& run_folder, std::set<std::string>& trainers) {

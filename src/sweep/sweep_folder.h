@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "store/folder_lock.h"
-#include "store/provenance.h"
 #include "sweep/results.h"
 
 namespace subfleet {
@@ -36,8 +35,7 @@ void check_sweep_folder(const std::filesystem::path& folder, const SweepPlan& pl
 std::vector<std::vector<RoundLog>> finished_logs(const std::filesystem::path& folder, const SweepPlan& plan);
 RoundLog finished_log(const std::filesystem::path& run_folder, uint32_t rounds);
 
-// "subfleet 0.1.0 on cuda"; of all sessions of a run folder, if there is one.
-std::string trainer_text(const Provenance::Session& session);
+// "subfleet 0.1.0 on cuda": of all sessions of a run folder, if there is one.
 void add_trainers(const std::filesystem::path& run_folder, std::set<std::string>& trainers);
 
 // Everything that trained runs of this plan's folders, without repeats.

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "store/session.h"
+#include "subfleet/fleet.h"
+#include "subfleet/thread_pool.h"
+
+namespace subfleet::python {
+
+// What Python knows as a fleet, whoever runs the jobs: a Run takes any of them. A kind of its own derives
+// from it and fills it in.
+struct BoundFleet {
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<Fleet> fleet;  // after the pool, which it may use
+  Workers workers;               // for the provenance of runs
+  std::recursive_mutex in_use;   // a round or a test; a callback may ask for another test
+
+  virtual ~BoundFleet() = default;
+};
+
+// Every client in this process.
+struct BoundLocalFleet final : BoundFleet {
+  BoundLocalFleet(const Config& config, const std::string& device, size_t threads);
+};
+
+}  // namespace subfleet::python

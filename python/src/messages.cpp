@@ -1,0 +1,191 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <numeric>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "server/message.h"
+#include "subfleet/config.h"
+#include "subfleet/error.h"
+#include "subfleet/random.h"
+#include "subfleet/run.h"
+
+namespace subfleet::python {
+namespace {
+
+std::vector<std::byte> copy_of(const nb::bytes& bytes) {
+  const std::span<const std::byte> all = span_of(bytes);
+  return {all.begin(), all.end()};
+}
+
+RandomKey key_of(const JobMessage& job, Purpose purpose) {
+  return {.seed = job.seed, .round = job.draw, .client = job.client, .purpose = purpose};
+}
+
+// What arrived at the client.
+std::vector<float> given_weights(const JobMessage& job) {
+  const size_t size = named_submodel(job).size();
+  const Codec& codec = find_codec(job.down);
+  if (codec.encoded_size(size) != job.weights.size())  // before the memory is taken
+    throw bad_request("message", "does not have the weights of the sub-model that it names");
+  std::vector<float> weights(size);
+  codec.decode(job.weights, key_of(job, Purpose::kWireDown), weights);
+  return weights;
+}
+
+// The update is the f32 difference, as every trainer has it.
+UpdateMessage reply(const JobMessage& job, const In<float>& trained, uint32_t examples, double loss,
+                    double accuracy) {
+  const nb::gil_scoped_release release;
+  std::vector<float> update = given_weights(job);
+  check_size("trained weights", trained.size(), update.size());
+  for (size_t i = 0; i < update.size(); ++i) update[i] = trained.data()[i] - update[i];
+  UpdateMessage message{.draw = job.draw,
+                        .row = job.row,
+                        .examples = examples,
+                        .loss = loss,
+                        .accuracy = accuracy,
+                        .update = {}};
+  find_codec(job.up).encode(update, key_of(job, Purpose::kWireUp), message.update);
+  return message;
+}
+
+// The orders in which a client sees its examples, one per epoch, as every trainer has them.
+std::vector<Out<uint32_t>> orders_of(const RandomKey& key, const LocalTraining& how, uint32_t examples) {
+  Random random(key);
+  std::vector<uint32_t> order(examples);
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<Out<uint32_t>> all;
+  for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
+    if (how.shuffle) random.shuffle(std::span(order));
+    all.push_back(array_of(order));
+  }
+  return all;
+}
+
+JobMessage make_job(const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
+                    uint32_t client, const In<float>& whole) {
+  check_size("weights", whole.size(), parameter_count(model));
+  const nb::gil_scoped_release release;
+  JobMessage job{.model = model_text(model),
+                 .code = config.code,
+                 .seed = config.run.seed,
+                 .draw = draw_of_round(config, round),
+                 .rows = config.round.clients,
+                 .row = row,
+                 .client = client,
+                 .local = config.round,
+                 .down = config.wire.down,
+                 .up = config.wire.up,
+                 .weights = {}};
+  const SubModel submodel = named_submodel(job);
+  std::vector<float> given(submodel.size());
+  submodel.gather(span_of(whole), given);
+  find_codec(job.down).encode(given, key_of(job, Purpose::kWireDown), job.weights);
+  return job;
+}
+
+void bind_job_fields(nb::class_<JobMessage>& type) {
+  type.def_ro("model", &JobMessage::model, "A name of the zoo, or a model file's text.")
+      .def_prop_ro("family", [](const JobMessage& self) { return self.code.family; })
+      .def_prop_ro("keep", [](const JobMessage& self) { return self.code.keep; })
+      .def_prop_ro("rescale", [](const JobMessage& self) { return self.code.rescale; })
+      .def_ro("seed", &JobMessage::seed)
+      .def_ro("draw", &JobMessage::draw, "Which draw of clients, masks and orders.")
+      .def_ro("rows", &JobMessage::rows, "Clients of the round.")
+      .def_ro("row", &JobMessage::row, "This client's, in the round's code books.")
+      .def_ro("client", &JobMessage::client)
+      .def_prop_ro("epochs", [](const JobMessage& self) { return self.local.epochs; })
+      .def_prop_ro("batch", [](const JobMessage& self) { return self.local.batch; })
+      .def_prop_ro("client_lr", [](const JobMessage& self) { return self.local.client_lr; })
+      .def_prop_ro("shuffle", [](const JobMessage& self) { return self.local.shuffle; })
+      .def_ro("down", &JobMessage::down, "The codec of the weights.")
+      .def_ro("up", &JobMessage::up, "The codec of the update.")
+      .def_prop_ro(
+          "weights", [](const JobMessage& self) { return bytes_of(self.weights); }, "As they travel.");
+}
+
+void bind_job_message(nb::module_& m) {
+  nb::class_<JobMessage> type(
+      m, "JobMessage",
+      "What travels to a client: which sub-model it gets, by the few numbers that name "
+      "it, how to train it, and its weights as the codec `down` has encoded them.");
+  bind_job_fields(type);
+  type.def(
+          "__init__",
+          [](JobMessage* self, const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
+             uint32_t client, const In<float>& weights) {
+            new (self) JobMessage(make_job(model, config, round, row, client, weights));
+          },
+          nb::arg("model"), nb::arg("config"), nb::arg("round"), nb::arg("row"), nb::arg("client"),
+          nb::arg("weights"),
+          "The job of the client with that row in a round, counted from 1; `weights` are the whole model's.")
+      .def("submodel", &named_submodel, nb::call_guard<nb::gil_scoped_release>(),
+           "The sub-model that the message names.")
+      .def(
+          "given_weights",
+          [](const JobMessage& job) {
+            std::vector<float> weights;
+            {
+              const nb::gil_scoped_release release;
+              weights = given_weights(job);
+            }
+            return array_of(std::move(weights));
+          },
+          "The sub-model's weights, decoded. Raises Error for a message that is malformed.")
+      .def(
+          "reply", &reply, nb::arg("trained"), nb::arg("examples"), nb::arg("loss"), nb::arg("accuracy"),
+          "The answer of a client that has trained the given weights to these, on so many examples; loss and "
+          "accuracy are running means over its epochs, as it trains.")
+      .def(
+          "example_orders",
+          [](const JobMessage& job, uint32_t examples) {
+            return orders_of(key_of(job, Purpose::kBatchOrder), job.local, examples);
+          },
+          nb::arg("examples"),
+          "The order in which the client sees its examples in each epoch, as Subfleet's trainers have it.")
+      .def(
+          "encode", [](const JobMessage& job) { return bytes_of(encode(job)); }, "As it travels.")
+      .def_static(
+          "decode", [](const nb::bytes& bytes) { return decode_job(span_of(bytes)); }, nb::arg("message"),
+          "Raises Error for bytes that are no such message.");
+}
+
+}  // namespace
+
+void bind_messages(nb::module_& m) {
+  nb::class_<UpdateMessage>(m, "UpdateMessage",
+                            "What travels back: a client's result, and its update as the codec `up` has "
+                            "encoded it.")
+      .def(nb::init<>())
+      .def_rw("draw", &UpdateMessage::draw)
+      .def_rw("row", &UpdateMessage::row)
+      .def_rw("examples", &UpdateMessage::examples)
+      .def_rw("loss", &UpdateMessage::loss)
+      .def_rw("accuracy", &UpdateMessage::accuracy)
+      .def_prop_rw(
+          "update", [](const UpdateMessage& message) { return bytes_of(message.update); },
+          [](UpdateMessage& message, const nb::bytes& update) { message.update = copy_of(update); },
+          "As it travels.")
+      .def(
+          "encode", [](const UpdateMessage& message) { return bytes_of(encode(message)); }, "As it travels.")
+      .def_static(
+          "decode", [](const nb::bytes& bytes) { return decode_update(span_of(bytes)); }, nb::arg("message"),
+          "Raises Error for bytes that are no such message.");
+  bind_job_message(m);
+  m.def(
+      "example_orders",
+      [](const Config& config, uint32_t round, uint32_t client, uint32_t examples) {
+        return orders_of({.seed = config.run.seed,
+                          .round = draw_of_round(config, round),
+                          .client = client,
+                          .purpose = Purpose::kBatchOrder},
+                         config.round, examples);
+      },
+      nb::arg("config"), nb::arg("round"), nb::arg("client"), nb::arg("examples"),
+      "The order in which a client sees its examples in each of its round.epochs epochs: what Subfleet's own "
+      "trainers do, for whoever trains elsewhere and wants the same.");
+}
+
+}  // namespace subfleet::python

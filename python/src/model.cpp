@@ -1,0 +1,109 @@
+#include "subfleet/model.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "server/message.h"
+
+namespace subfleet::python {
+namespace {
+
+using Sides = std::tuple<size_t, size_t, size_t>;
+Sides sides_of(const Shape& shape) { return {shape.channels, shape.height, shape.width}; }
+
+// A name of the zoo, a model file's text, or a model file.
+ModelSpec model_of(const std::string& what) {
+  if (what.find('\n') != std::string::npos) return parse_model(what, "model");
+  if (what.ends_with(".toml") || what.find('/') != std::string::npos) return load_model_file(what);
+  return find_model(what);
+}
+
+void bind_layers(nb::module_& m) {
+  nb::class_<LayerSpec>(m, "Layer", "One layer of a model, as data.")
+      .def_ro("type", &LayerSpec::type, "\"conv2d\", \"dense\", \"relu\", ...: docs/models.md.")
+      .def_ro("name", &LayerSpec::name, "Prefix of its tensors' names; empty for layers without weights.")
+      .def_ro("units", &LayerSpec::units, "Filters or units; 0 for layers without weights.")
+      .def_ro("kernel", &LayerSpec::kernel, "The side of a convolution's kernel or a pool's window.")
+      .def_ro("stride", &LayerSpec::stride, "Of a convolution, in both directions.")
+      .def_ro("symbols", &LayerSpec::symbols, "embedding: how many different inputs there are.")
+      .def_ro("last_step", &LayerSpec::last_step, "lstm: only the last step's output leaves.")
+      .def_ro("droppable", &LayerSpec::droppable, "Whether clients may hold only some of the units.")
+      .def_ro("output_scale", &LayerSpec::output_scale,
+              "What leaves is multiplied by it; other than 1 only in rescaled sub-models.")
+      .def("__repr__", [](const LayerSpec& l) {
+        return l.units == 0 ? fmt::format("Layer({})", l.type)
+                            : fmt::format("Layer({}, {}, {} units)", l.type, l.name, l.units);
+      });
+  nb::class_<ParameterSpec>(m, "Parameter", "One tensor of a model, with PyTorch's name and layout.")
+      .def_ro("name", &ParameterSpec::name)
+      .def_prop_ro("shape", [](const ParameterSpec& p) { return nb::tuple(nb::cast(p.shape)); })
+      .def_ro("offset", &ParameterSpec::offset, "Of its first value in the model's flat weights.")
+      .def_prop_ro("size", &ParameterSpec::size)
+      .def("__repr__", [](const ParameterSpec& p) {
+        return fmt::format("Parameter({}, [{}])", p.name, fmt::join(p.shape, ", "));
+      });
+}
+
+}  // namespace
+
+void bind_model(nb::module_& m) {
+  bind_layers(m);
+  nb::class_<ModelSpec>(m, "Model",
+                        "A chain of layers that ends in one number per class; the loss is softmax "
+                        "cross-entropy. Weights are one flat float32 array.")
+      .def(
+          "__init__", [](ModelSpec* self, const std::string& what) { new (self) ModelSpec(model_of(what)); },
+          nb::arg("what"), "A model of the zoo by its name, a model file (FILE.toml), or such a file's text.")
+      .def_ro("name", &ModelSpec::name)
+      .def_prop_ro(
+          "input", [](const ModelSpec& model) { return sides_of(model.input); },
+          "Channels, height and width of one example.")
+      .def_ro("layers", &ModelSpec::layers, "From the input to the classes.")
+      .def_ro("vocabulary", &ModelSpec::vocabulary, "Of a model for text: the character of each symbol.")
+      .def_prop_ro("parameters", &model_parameters, "Every tensor, in the order of the flat weights.")
+      .def_prop_ro("size", &parameter_count, "How many weights there are.")
+      .def_prop_ro("classes", &class_count, "How many there are.")
+      .def_prop_ro(
+          "droppable",
+          [](const ModelSpec& model) {
+            std::vector<std::string> names;
+            for (const size_t index : droppable_layers(model)) names.push_back(model.layers[index].name);
+            return names;
+          },
+          "The names of the layers of which clients may hold a part, in order.")
+      .def_prop_ro(
+          "shapes",
+          [](const ModelSpec& model) {
+            std::vector<Sides> all;
+            for (const Shape& shape : layer_shapes(model)) all.push_back(sides_of(shape));
+            return all;
+          },
+          "The shape that enters each layer, and after them that of the output.")
+      .def(
+          "initial_weights",
+          [](const ModelSpec& model, uint64_t seed) {
+            std::vector<float> weights;
+            {
+              const nb::gil_scoped_release release;
+              weights = initial_weights(model, seed);
+            }
+            return array_of(std::move(weights));
+          },
+          nb::arg("seed") = 0, "Glorot- or He-uniform weights and zero biases, named by the seed.")
+      .def("toml", &model_toml, "The model as a model file's text.")
+      .def(
+          "__eq__", [](const ModelSpec& a, const ModelSpec& b) { return a == b; }, nb::is_operator(),
+          kEqualSignature)
+      .def("__repr__", [](const ModelSpec& model) {
+        return fmt::format("Model({}, {} weights)", model.name, parameter_count(model));
+      });
+  m.def("model_names", &model_names, "The models of the zoo.");
+}
+
+}  // namespace subfleet::python

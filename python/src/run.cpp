@@ -1,0 +1,207 @@
+#include "run.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <exception>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "config_values.h"
+
+namespace subfleet::python {
+namespace {
+
+using Path = std::optional<std::filesystem::path>;
+using SharedFleet = std::shared_ptr<BoundFleet>;
+
+SharedFleet local_fleet(const Config& config, const std::string& device, size_t threads) {
+  return std::make_shared<BoundLocalFleet>(config, device, threads);
+}
+
+std::unique_ptr<BoundRun> resume(const std::filesystem::path& folder, const nb::dict& changed,
+                                 SharedFleet fleet, const std::optional<std::string>& device,
+                                 size_t threads) {
+  RunWriter writer = RunWriter::reopen(folder);
+  const Config saved = writer.config();
+  Config config = saved;
+  apply(config, changed);
+  std::unique_ptr<BoundRun> run;
+  {
+    const nb::gil_scoped_release release;
+    validate(config);
+    check_resumed(saved, config);
+    const Provenance before = RunWriter::provenance(folder);
+    const std::string was = before.sessions.empty() ? "cpu" : before.sessions.back().device;
+    if (!fleet) fleet = local_fleet(config, device.value_or(was), threads);
+    run = std::make_unique<BoundRun>(config, std::move(fleet), std::move(writer), before);
+  }
+  if (run->warning() && PyErr_WarnEx(PyExc_UserWarning, run->warning()->c_str(), 1) != 0)
+    throw nb::python_error();
+  return run;
+}
+
+// Calls a Python function after each round, and looks for Ctrl-C before it. What either raises is kept until
+// the round's files are written.
+class PythonObserver final : public RoundObserver {
+ public:
+  PythonObserver(nb::handle run, nb::handle callback) : run_(run), callback_(callback) {}
+
+  void round_done(Run&, const RoundRecord& record) override {
+    if (callback_.is_none()) return;
+    const nb::gil_scoped_acquire acquire;
+    try {
+      stop_ = callback_(run_, record).is(nb::handle(Py_False));
+    } catch (const nb::python_error&) {
+      raised_ = std::current_exception();
+    }
+  }
+
+  bool stop() {
+    if (raised_ || stop_) return true;
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) raised_ = std::make_exception_ptr(nb::python_error());
+    return raised_ != nullptr;
+  }
+
+  void raise() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  nb::handle run_, callback_;
+  bool stop_ = false;
+  std::exception_ptr raised_;
+};
+
+bool train(nb::pointer_and_handle<BoundRun> self, nb::handle callback, bool progress) {
+  nb::module_::import_("sys").attr("stdout").attr("flush")();  // the bar is C's
+  PythonObserver observer(self.h, callback);
+  bool complete = false;
+  {
+    const nb::gil_scoped_release release;
+    complete = self.p->train(progress, &observer, [&] { return observer.stop(); });
+  }
+  observer.raise();
+  return complete;
+}
+
+nb::typed<nb::dict, nb::str, int> outcomes(const RoundRecord& record) {
+  nb::typed<nb::dict, nb::str, int> all;
+  for (const JobOutcome outcome : kJobOutcomes)
+    all[std::string(outcome_name(outcome)).c_str()] = record.outcomes[outcome];
+  return all;
+}
+
+void bind_records(nb::module_& m) {
+  nb::class_<RoundRecord>(m, "RoundRecord", "What one round did, as the log tells it.")
+      .def_ro("round", &RoundRecord::round, "Counted from 1.")
+      .def_ro("bytes_down", &RoundRecord::bytes_down)
+      .def_ro("bytes_up", &RoundRecord::bytes_up)
+      .def_ro("train_loss", &RoundRecord::train_loss, "Mean over the examples of the round.")
+      .def_ro("train_accuracy_median", &RoundRecord::train_accuracy_median, "Over its clients.")
+      .def_ro("train_accuracies", &RoundRecord::train_accuracies,
+              "Of its clients: the lowest, the quartiles and the highest.")
+      .def_ro("test_accuracy", &RoundRecord::test_accuracy, "Where the round was tested; otherwise None.")
+      .def_ro("test_loss", &RoundRecord::test_loss)
+      .def_prop_ro("outcomes", &outcomes, "How many jobs were trained, diverged, lost, late, rejected.")
+      .def_ro("seconds", &RoundRecord::seconds, "Wall time of the round.")
+      .def("__repr__", [](const RoundRecord& r) {
+        return fmt::format("RoundRecord(round={}, train_loss={:.4f}, train_accuracy_median={:.4f}{})",
+                           r.round, r.train_loss, r.train_accuracy_median,
+                           r.test_accuracy ? fmt::format(", test_accuracy={:.4f}", *r.test_accuracy) : "");
+      });
+  nb::class_<Evaluation>(m, "Evaluation", "How the whole model does on the test examples.")
+      .def_ro("examples", &Evaluation::examples)
+      .def_ro("correct", &Evaluation::correct)
+      .def_prop_ro("accuracy", &Evaluation::accuracy)
+      .def_prop_ro("loss", &Evaluation::mean_loss, "Mean over the examples.")
+      .def("__repr__", [](const Evaluation& e) {
+        return fmt::format("Evaluation(accuracy={:.4f}, loss={:.4f}, examples={})", e.accuracy(),
+                           e.mean_loss(), e.examples);
+      });
+}
+
+void bind_training(nb::class_<BoundRun>& run) {
+  run.def("train", &train, nb::arg("callback").none() = nb::none(), nb::arg("progress") = false,
+          "Trains to the last round, run.rounds, and finishes the folder. `callback(run, record)` is called "
+          "after every round; if it returns False, training stops there, as with Ctrl-C, and can go on. "
+          "`progress` shows what `subfleet train` shows. Returns whether all rounds are done. Raises "
+          "Diverged.")
+      .def("step", &BoundRun::step, nb::call_guard<nb::gil_scoped_release>(),
+           "One round, tested where its turn has come (run.eval_every) and written to the folder.")
+      .def("finish", &BoundRun::finish, nb::call_guard<nb::gil_scoped_release>(),
+           "Writes the folder's model.safetensors, report.html and a checkpoint; train() does it by itself.")
+      .def("evaluate", &BoundRun::evaluate, nb::call_guard<nb::gil_scoped_release>(),
+           "Tests the whole model now.")
+      .def(
+          "set_weights",
+          [](BoundRun& self, const In<float>& weights) {
+            check_size("weights", weights.size(), self.run().weights().size());
+            const nb::gil_scoped_release release;
+            self.set_weights(span_of(weights));
+          },
+          nb::arg("weights"), "Goes on from these; the optimizer's moments stay as they are.");
+}
+
+}  // namespace
+
+void bind_run(nb::module_& m) {
+  bind_records(m);
+  nb::class_<BoundRun> run(m, "Run",
+                           "One federated training: the whole model's weights, the optimizer's state, the "
+                           "round and the seed. The same settings and initial weights give the same bits, "
+                           "whatever runs the jobs, here and in the program `subfleet`.");
+  run.def(
+         "__init__",
+         [](BoundRun* self, const Config& config, SharedFleet fleet, const std::string& device,
+            size_t threads, const Path& init, const Path& out) {
+           const nb::gil_scoped_release release;
+           Config checked = config;
+           validate(checked);
+           if (!fleet) fleet = local_fleet(checked, device, threads);
+           new (self) BoundRun(checked, std::move(fleet), init, out);
+         },
+         nb::arg("config"), nb::arg("fleet").none() = nb::none(), nb::arg("device") = "cpu",
+         nb::arg("threads") = 0, nb::arg("init").none() = nb::none(), nb::arg("out").none() = nb::none(),
+         "A run of these settings. `fleet`: who runs the jobs; by default a LocalFleet on `device` with "
+         "`threads`. `init`: a safetensors file with the weights to begin with. `out`: a new folder for what "
+         "`subfleet train --out` would write.")
+      .def_static(
+          "resume", &resume, nb::arg("folder"), nb::arg("settings") = nb::dict(),
+          nb::arg("fleet").none() = nb::none(), nb::arg("device").none() = nb::none(), nb::arg("threads") = 0,
+          "Goes on with the run of a folder, from its last checkpoint. `settings` may change how long it "
+          "runs and how often it is tested and saved: {\"run.rounds\": 1000}. `device`: by default the "
+          "one that it had.")
+      .def_prop_ro(
+          "round", [](BoundRun& self) { return self.run().round(); }, "Rounds done.")
+      .def_prop_ro(
+          "config", [](BoundRun& self) { return Config(self.run().config()); }, "A copy.")
+      .def_prop_ro(
+          "model", [](BoundRun& self) { return ModelSpec(self.run().model()); }, "What is trained.")
+      .def_prop_ro(
+          "folder",
+          [](const BoundRun& self) -> Path { return self.writer() ? Path(self.writer()->folder()) : Path(); },
+          "Where it is written, or None.")
+      .def_prop_ro(
+          "weights",
+          [](nb::pointer_and_handle<BoundRun> self) { return view_of(self.p->run().weights(), self.h); },
+          "The whole model's weights: a read-only view, which the next round changes. Copy it to keep it.")
+      .def_prop_ro(
+          "moments",
+          [](nb::pointer_and_handle<BoundRun> self) {
+            nb::typed<nb::dict, nb::str, Out<const float>> all;
+            for (const Moment& moment : self.p->run().moments())
+              all[moment.name.c_str()] = view_of(moment.values, self.h);
+            return all;
+          },
+          "What the server's optimizer keeps: read-only views, like the weights.");
+  bind_training(run);
+}
+
+}  // namespace subfleet::python

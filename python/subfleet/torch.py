@@ -1,0 +1,237 @@
+"""Coded federated dropout for PyTorch: your own nn.Module, the smaller module that a client trains, and the merge.
+
+    net = TorchModel(my_module, input=(1, 28, 28))      # my_module: a chain of the usual layers
+    weights = net.weights()
+    client = net.client_module(submodel, weights)       # a genuinely smaller module; train it as you like
+    net.merge(sum, submodel, weights, client.state_dict(), examples)
+
+A module may have Linear, Conv2d, Embedding, LSTM, ReLU, MaxPool2d, AdaptiveAvgPool2d(1), Flatten and Dropout, as modules or
+as functions of its forward, each called once and one after the other. Anything else is refused in one line.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from typing import Any, Iterable, Mapping, Optional, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from ._core import JobMessage, Layer, Model, PartialSum, RequestError, SubModel, UpdateMessage
+from ._torch_layers import ReadLayer, read_layers
+from .tensors import flat_weights, named_weights
+
+__all__ = ["TorchModel", "as_input", "module_of", "train_job", "train_locally"]
+
+
+class TorchModel:
+    """A PyTorch module as a Subfleet model, `model`; the module stays yours."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        input: Sequence[int],
+        name: str = "torch-module",
+        droppable: Optional[Iterable[str]] = None,
+    ) -> None:
+        """`input`: channels, height and width of one example, or (1, steps, 1) of a text. `droppable`: the modules, by
+        their names, of which clients may hold a part; by default every one with weights but the first and the last.
+        Raises Error for a module that is no chain of the usual layers."""
+        self.module = module
+        layers = read_layers(module, _example(module, input))
+        self._paths = [layer.path for layer in layers if layer.path]
+        if droppable is not None:
+            droppable = list(droppable)
+            for path in droppable:
+                if path not in self._paths:
+                    raise RequestError(f"droppable: no layer is called '{path}' (known: {', '.join(self._paths)})")
+        self.model: Model = Model(_toml(name, input, layers, droppable))
+
+    def weights(self) -> np.ndarray:
+        """The flat weights of the module; a copy."""
+        return self._flat(self.model, self.module.state_dict())
+
+    def load(self, weights: np.ndarray) -> None:
+        """Puts flat weights of the whole model into the module."""
+        self.module.load_state_dict(self._state(self.model, weights), strict=False)
+
+    def client_module(self, submodel: SubModel, weights: np.ndarray) -> nn.Module:
+        """The smaller module of one client: a copy of the module whose layers have the kept units alone, with their
+        weights, and what leaves them multiplied as `code.rescale` wants it."""
+        smaller = copy.deepcopy(self.module)
+        layers = [layer for layer in submodel.model.layers if layer.units]
+        tensors = self._state(submodel.model, submodel.gather(weights))
+        for path, layer in zip(self._paths, layers):
+            parent, _, name = path.rpartition(".")
+            old = smaller.get_submodule(path)
+            new = _resized(old, {key: t.shape for key, t in tensors.items() if key.startswith(path + ".")}, path)
+            setattr(smaller.get_submodule(parent), name, new)
+            _rescale(new, layer)
+        smaller.load_state_dict(tensors, strict=False)
+        return smaller
+
+    def merge(
+        self,
+        sum: PartialSum,
+        submodel: SubModel,
+        weights: np.ndarray,
+        trained: Mapping[str, torch.Tensor],
+        examples: int,
+    ) -> bool:
+        """Adds what a client's module, given from `weights`, has learnt: `trained` is its state_dict. False, and nothing
+        is added, if a value is not finite or absurd."""
+        return sum.add_difference(submodel, weights, self._flat(submodel.model, trained), examples)
+
+    def _flat(self, model: Model, state: Mapping[str, torch.Tensor]) -> np.ndarray:
+        return flat_weights(model, {p.name: _numpy(state[key]) for p, key in zip(model.parameters, self._keys())})
+
+    def _state(self, model: Model, weights: np.ndarray) -> dict[str, torch.Tensor]:
+        tensors = named_weights(model, np.asarray(weights, np.float32))
+        return {key: torch.from_numpy(t.copy()) for key, t in zip(self._keys(), tensors.values())}
+
+    def _keys(self) -> list[str]:
+        """The module's names of the model's parameters, in order."""
+        paths = {path.replace(".", "_"): path for path in self._paths}
+        split = [p.name.split(".", 1) for p in self.model.parameters]
+        return [f"{paths[layer]}.{tensor}" for layer, tensor in split]
+
+
+def module_of(model: Model) -> nn.Sequential:
+    """A model of Subfleet's, whole or a client's, as a module with the names of its layers; weights as PyTorch makes them."""
+    children: "OrderedDict[str, nn.Module]" = OrderedDict()
+    for index, (layer, shape) in enumerate(zip(model.layers, model.shapes)):
+        module = _made(layer, shape)
+        _rescale(module, layer)
+        children[layer.name or f"{layer.type}-{index + 1}"] = module
+    return nn.Sequential(children)
+
+
+def as_input(model: Model, inputs: np.ndarray) -> torch.Tensor:
+    """Examples of a federation as the module of such a model takes them: symbols as whole numbers, one row per text."""
+    x = torch.from_numpy(np.ascontiguousarray(inputs))
+    return x.reshape(len(x), -1).long() if model.layers[0].symbols else x.reshape(len(x), *model.input)
+
+
+def train_locally(
+    module: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float, batch: int, orders: Iterable[np.ndarray]
+) -> tuple[float, float]:
+    """Plain SGD, an epoch for each order of the examples (subfleet.example_orders). Returns the running mean of loss and
+    accuracy, as it trains."""
+    module.train()
+    sgd = torch.optim.SGD(module.parameters(), lr=lr)
+    loss_sum, correct, seen = 0.0, 0, 0
+    for order in orders:
+        rows = torch.from_numpy(order.astype(np.int64))
+        for first in range(0, len(rows), batch):
+            chosen = rows[first : first + batch]
+            sgd.zero_grad()
+            logits = module(x[chosen])
+            loss = nn.functional.cross_entropy(logits, y[chosen])
+            loss.backward()
+            sgd.step()
+            loss_sum += float(loss.detach()) * len(chosen)
+            correct += int((logits.detach().argmax(1) == y[chosen]).sum())
+            seen += len(chosen)
+    return loss_sum / max(seen, 1), correct / max(seen, 1)
+
+
+def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: str = "cpu") -> UpdateMessage:
+    """Does what a job asks for, in PyTorch, with these examples: what a client answers."""
+    model = job.submodel().model
+    module = module_of(model)
+    given = named_weights(model, job.given_weights())
+    module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
+    module.to(device)
+    x, y = as_input(model, inputs).to(device), torch.from_numpy(labels.astype(np.int64)).to(device)
+    loss, accuracy = train_locally(module, x, y, job.client_lr, job.batch, job.example_orders(len(labels)))
+    trained = {name: _numpy(tensor) for name, tensor in module.state_dict().items()}
+    return job.reply(flat_weights(model, trained), len(labels), loss, accuracy)
+
+
+class _LstmSteps(nn.LSTM):
+    """An LSTM whose result is its output, or the last step of it."""
+
+    last_step = False
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        steps = super().forward(x)[0]
+        return steps[:, -1] if self.last_step else steps
+
+
+class _Scale:
+    """Multiplies what leaves a module; of an LSTM, not what it remembers."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return (output[0] * self.factor, *output[1:])
+        return output * self.factor
+
+
+def _rescale(module: nn.Module, layer: Layer) -> None:
+    if layer.output_scale != 1:
+        module.register_forward_hook(_Scale(layer.output_scale))
+
+
+def _numpy(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy()
+
+
+def _example(module: nn.Module, input: Sequence[int]) -> torch.Tensor:
+    if len(input) != 3:
+        raise RequestError("input: must be (channels, height, width), as in (1, 28, 28), or (1, steps, 1) of a text")
+    if any(isinstance(child, nn.Embedding) for child in module.modules()):
+        return torch.zeros((1, input[1]), dtype=torch.long)
+    return torch.zeros((1, *input))
+
+
+def _toml(name: str, input: Sequence[int], layers: list[ReadLayer], droppable: Optional[Iterable[str]]) -> str:
+    lines = [f'name = "{name}"', f"input = [{', '.join(str(int(side)) for side in input)}]"]
+    for layer in layers:
+        lines += ["[[layer]]", f'type = "{layer.type}"']
+        if layer.path:
+            lines.append(f'name = "{layer.path.replace(".", "_")}"')
+            if droppable is not None:
+                lines.append(f"droppable = {'true' if layer.path in droppable else 'false'}")
+        lines += [f"{key} = {str(value).lower()}" for key, value in layer.keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _resized(old: Any, shapes: Mapping[str, Sequence[int]], path: str) -> nn.Module:
+    """A module like the old one, of other sizes."""
+    weight = shapes.get(f"{path}.weight", ())
+    like = {"dtype": next(old.parameters()).dtype, "device": next(old.parameters()).device}
+    if isinstance(old, nn.Linear):
+        return nn.Linear(weight[1], weight[0], **like)
+    if isinstance(old, nn.Conv2d):
+        return nn.Conv2d(weight[1], weight[0], old.kernel_size, old.stride, old.padding, **like)
+    if isinstance(old, nn.Embedding):
+        return nn.Embedding(weight[0], weight[1], **like)
+    rows, columns = shapes[f"{path}.weight_ih_l0"]
+    return nn.LSTM(columns, rows // 4, batch_first=True, **like)
+
+
+def _made(layer: Layer, shape: tuple[int, int, int]) -> nn.Module:
+    if layer.type == "dense":
+        return nn.Linear(shape[0], layer.units)
+    if layer.type == "conv2d":
+        return nn.Conv2d(shape[0], layer.units, layer.kernel, layer.stride, layer.kernel // 2)
+    if layer.type == "embedding":
+        return nn.Embedding(layer.symbols, layer.units)
+    if layer.type == "lstm":
+        lstm = _LstmSteps(shape[0], layer.units, batch_first=True)
+        lstm.last_step = layer.last_step
+        return lstm
+    if layer.type == "maxpool":
+        return nn.MaxPool2d(layer.kernel)
+    if layer.type == "avgpool":
+        return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    if layer.type == "flatten":
+        return nn.Flatten()
+    if layer.type == "relu":
+        return nn.ReLU()
+    raise RequestError(f"{layer.type}: this type of layer is not known to subfleet.torch")

@@ -1,0 +1,51 @@
+"""The examples run as they stand, and say what they should; so does the page docs/python.md."""
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from support import ROOT
+
+
+def output_of(name):
+    path = ROOT / "python" / "examples" / name
+    return subprocess.run([sys.executable, path], check=True, capture_output=True, text=True).stdout
+
+
+def accuracies(text):
+    return [float(found) for found in re.findall(r"([0-9.]+)%", text)]
+
+
+class Examples(unittest.TestCase):
+    def test_codes_and_run(self):
+        text = output_of("codes_and_run.py")
+        self.assertEqual(text.count("RoundRecord("), 4)
+        self.assertGreater(accuracies(text)[-1], 20)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_torch_module(self):
+        found = accuracies(output_of("torch_module.py"))
+        self.assertEqual(len(found), 4)
+        self.assertGreater(found[-1], found[0] + 10)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_the_page(self):
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                os.chdir(folder)
+                failed, tried = doctest.testfile(
+                    str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+            finally:
+                os.chdir(here)
+        self.assertGreater(tried, 20)
+        self.assertEqual(failed, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,230 @@
+"""Modules of one's own in PyTorch, beside the C++ trainers."""
+
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+import subfleet
+from support import config
+
+if importlib.util.find_spec("torch") is None:
+    raise unittest.SkipTest("PyTorch is not installed")
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from subfleet.torch import TorchModel, as_input, module_of, train_job, train_locally
+
+
+class Mixed(nn.Module):
+    """Not in the zoo: nested modules, functions, a stride, dropout that does nothing, a global mean."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 12, 3, stride=2, padding=1))
+        self.mix = nn.Conv2d(12, 16, 1)
+        self.drop = nn.Dropout(0.0)
+        self.hidden = nn.Linear(16 * 9, 30)
+        self.out = nn.Linear(30, 62)
+
+    def forward(self, x):
+        x = F.relu(self.features(x))
+        x = F.max_pool2d(torch.relu(self.mix(x)), 2)
+        x = x.view(x.size(0), -1)
+        return self.out(self.drop(self.hidden(x).relu()))
+
+
+class Averaging(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(1, 4, 3, padding="same")
+        self.second = nn.Conv2d(4, 10, 3, padding=1, stride=2)
+        self.last = nn.Linear(10, 62)
+
+    def forward(self, x):
+        x = F.adaptive_avg_pool2d(F.relu(self.second(F.relu(self.first(x)))), 1)
+        return self.last(torch.flatten(x, 1))
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.symbols = nn.Embedding(81, 8)
+        self.read = nn.LSTM(8, 12, batch_first=True)
+        self.again = nn.LSTM(12, 10, batch_first=True)
+        self.out = nn.Linear(10, 81)
+
+    def forward(self, x):
+        x = self.again(self.read(self.symbols(x))[0])[0]
+        return self.out(x[:, -1])
+
+
+def text_folder(folder):
+    rng = np.random.default_rng(3)
+    for client in range(5):
+        words = rng.choice(["to be ", "or not ", "that is ", "the question "], 40)
+        (folder / f"client{client}.txt").write_text("".join(words))
+    return {"data.source": "text", "data.path": str(folder)}
+
+
+class AgainstTheTrainer(unittest.TestCase):
+    """One round from the same weights, data and orders: the server's step of fedavg with rate 1 is the mean update."""
+
+    def setUp(self):
+        torch.manual_seed(0)
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = pathlib.Path(self._folder.name)
+
+    def compare(self, module, **more):
+        settings = config(code_family="balanced", round_client_lr=0.1, server_optimizer="fedavg", server_lr=1.0,
+                          server_beta1=0.0, run_rounds=1, **more)
+        data = subfleet.Data(settings)
+        federated = TorchModel(module, data.input)
+        weights = federated.weights()
+
+        (self.folder / "module.toml").write_text(federated.model.toml())
+        settings["model.name"] = "emnist-cnn"  # the default, which a file replaces
+        settings["model.file"] = self.folder / "module.toml"
+        run = subfleet.Run(settings, device="reference")
+        run.set_weights(weights)
+        record = run.step()
+
+        masks = subfleet.RoundMasks(federated.model, settings, 1)
+        updates = subfleet.PartialSum(weights.size)
+        losses, examples = [], []
+        for row, client in enumerate(subfleet.sample_clients(settings, 1, data.clients)):
+            x, y = data.train(client)
+            submodel = masks.submodel(row, client)
+            small = federated.client_module(submodel, weights)
+            self.assertEqual(sum(p.numel() for p in small.parameters()), submodel.size)
+            orders = subfleet.example_orders(settings, 1, client, len(y))
+            loss, _ = train_locally(
+                small, as_input(federated.model, x), torch.from_numpy(y).long(), 0.1, settings["round.batch"], orders)
+            self.assertTrue(federated.merge(updates, submodel, weights, small.state_dict(), len(y)))
+            losses.append(loss)
+            examples.append(len(y))
+
+            job = subfleet.JobMessage(federated.model, settings, 1, row, client, weights)
+            answer = train_job(job, x, y)
+            flat = subfleet.Codec("f32").decode(answer.update, submodel.size)
+            mine = updates_of(federated, submodel, weights, small)
+            np.testing.assert_allclose(flat, mine, atol=2e-4 * np.abs(mine).max())
+
+        theirs, mine = run.weights - weights, updates.mean()
+        self.assertGreater(np.abs(mine).max(), 1e-3)
+        np.testing.assert_allclose(theirs, mine, atol=2e-4 * np.abs(mine).max())
+        self.assertTrue((updates.holders[mine != 0] > 0).all())
+        self.assertLess(abs(np.average(losses, weights=examples) - record.train_loss), 1e-4)
+
+    def test_convolutions_and_dense_layers(self):
+        self.compare(Mixed())
+
+    def test_not_rescaled_with_tiers_and_epochs(self):
+        self.compare(Mixed(), code_rescale=False, code_tiers=[1.0, 0.5], code_keep=0.75, round_epochs=2)
+
+    def test_a_global_mean(self):
+        self.compare(Averaging(), round_shuffle=False)
+
+    def test_an_lstm(self):
+        self.compare(Reader(), **{k.replace(".", "_", 1): v for k, v in text_folder(self.folder).items()})
+
+
+def updates_of(federated, submodel, weights, small):
+    alone = subfleet.PartialSum(weights.size)
+    assert federated.merge(alone, submodel, weights, small.state_dict(), 1)
+    return alone.mean()[submodel.indices()]
+
+
+class Modules(unittest.TestCase):
+    def test_the_whole_module_is_its_own_sub_module(self):
+        module = Mixed()
+        federated = TorchModel(module, (1, 28, 28), name="mixed")
+        self.assertEqual(federated.model.name, "mixed")
+        self.assertEqual(federated.model.droppable, ["features_3", "mix", "hidden"])
+        x = torch.randn(3, 1, 28, 28)
+        same = federated.client_module(subfleet.whole_model(federated.model), federated.weights())
+        self.assertTrue((same(x) == module(x)).all())
+        federated.load(federated.weights() * 2)
+        self.assertTrue((module.out.weight == 2 * same.out.weight).all())
+
+    def test_every_model_of_the_zoo_is_a_module(self):
+        for name in subfleet.model_names():
+            model = subfleet.Model(name)
+            module = module_of(model)
+            x = as_input(model, np.zeros((2, *model.input), np.float32))
+            self.assertEqual(tuple(module(x).shape), (2, model.classes), name)
+            self.assertEqual([n for n, _ in module.named_parameters()], [p.name for p in model.parameters], name)
+
+    def test_what_is_droppable_can_be_chosen(self):
+        self.assertEqual(TorchModel(Mixed(), (1, 28, 28), droppable=["hidden"]).model.droppable, ["hidden"])
+        with self.assertRaisesRegex(subfleet.Error, "no layer is called 'hiden'"):
+            TorchModel(Mixed(), (1, 28, 28), droppable=["hiden"])
+
+    def test_other_modules_are_refused_in_one_line(self):
+        class Branches(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(784, 62), nn.Linear(784, 62)
+
+            def forward(self, x):
+                x = x.flatten(1)
+                return self.a(x) + self.b(x)
+
+        class Twice(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(784, 784)
+
+            def forward(self, x):
+                return self.a(self.a(x.flatten(1)))
+
+        class Sized(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Conv2d(1, 4, 3, padding=1), nn.Linear(4 * 784, 62)
+
+            def forward(self, x):
+                return self.b(self.a(x).view(-1, 4 * 784))
+
+        class Deciding(Sized):
+            def forward(self, x):
+                return self.b(x) if x.sum() > 0 else self.a(x)
+
+        class AllSteps(Reader):
+            def __init__(self):
+                super().__init__()
+                self.out = nn.Linear(20 * 12, 81)
+
+            def forward(self, x):
+                return self.out(self.read(self.symbols(x))[0].flatten(1))
+
+        flat = nn.Flatten()
+        for module, line in (
+            (Branches(), "b: does not take what the layer before made"),
+            (Twice(), "a: is called twice"),
+            (Sized(), "view: names sizes that a smaller module does not have"),
+            (Deciding(), "its forward cannot be followed"),
+            (nn.Sequential(nn.BatchNorm2d(1), flat, nn.Linear(784, 62)), "a BatchNorm2d is not supported"),
+            (nn.Sequential(flat, nn.Linear(784, 62, bias=False)), "a Linear needs bias=True"),
+            (nn.Sequential(nn.Conv2d(1, 4, 3), flat, nn.Linear(4 * 676, 62)), "a Conv2d needs a square odd kernel"),
+            (nn.Sequential(nn.MaxPool2d(3, 2), flat, nn.Linear(169, 62)), "a max-pool needs a square window"),
+            (nn.Sequential(nn.AvgPool2d(2), flat, nn.Linear(196, 62)), "an average is over all positions"),
+            (nn.Sequential(flat, nn.Linear(784, 62), nn.Sigmoid()), "a Sigmoid is not supported"),
+            (nn.Sequential(flat, nn.Linear(100, 62)), "does not take an input of"),
+        ):
+            with self.assertRaises(subfleet.Error) as caught:
+                TorchModel(module, (1, 28, 28))
+            self.assertIn(line, str(caught.exception))
+            self.assertNotIn("\n", str(caught.exception))
+        with self.assertRaisesRegex(subfleet.Error, "flatten: follows an LSTM"):
+            TorchModel(AllSteps(), (1, 20, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+#include "store/session.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/version.h"
+#include "subfleet/error.h"
+#include "subfleet/trainer.h"
+
+namespace subfleet {
+
+Provenance provenance_now(const Config& config, const Fleet& fleet, const Workers& workers) {
+  return {.data = {.source = config.data.source,
+                   .clients = fleet.clients(),
+                   .fingerprint = fleet.data_fingerprint()},
+          .initial = {},
+          .sessions = {{.from_round = 0,
+                        .version = std::string(version()),
+                        .device = workers.device,
+                        .kernels = trainer_kernels(workers.device),
+                        .threads = workers.threads,
+                        .ranks = workers.ranks}}};
+}
+
+Provenance::Initial initial_weights_file(const std::filesystem::path& file) {
+  return {.file = file.string(), .fingerprint = Hash().add(read_file(file)).value()};
+}
+
+std::string trainer_text(const Provenance::Session& session) {
+  return fmt::format("subfleet {} on {} {}", session.version, session.device, session.kernels);
+}
+
+std::optional<std::string> other_workers(const Provenance& before, const Provenance& now) {
+  if (before.sessions.empty()) return std::nullopt;
+  const std::string was = trainer_text(before.sessions.back()), is = trainer_text(now.sessions.back());
+  if (was == is) return std::nullopt;
+  return fmt::format("trained by {} before, by {} from here: it may round differently", was, is);
+}
+
+void check_resumed(const Config& saved, const Config& config) {
+  auto name = first_difference(fixed_settings(saved), fixed_settings(config));
+  if (!name && !(resolve_model(saved.model) == resolve_model(config.model))) name = "model.file";
+  if (name) throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
+}
+
+}  // namespace subfleet
