@@ -8,12 +8,11 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "base/file.h"
+#include "base/peak_memory.h"
 #include "nn/training_operations.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
@@ -28,13 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// VmHWM: the largest resident set so far.
-uint64_t most_memory() {
-  const std::string status = read_file("/proc/self/status");
-  const size_t at = status.find("VmHWM:");
-  return at == std::string::npos ? 0 : std::stoull(status.substr(at + std::strlen("VmHWM:"))) * 1024;
 }
 
 Examples random_examples(const ModelSpec& model, uint32_t count, uint32_t client) {
@@ -137,7 +129,7 @@ RoundSpeed measure_here(const RoundCase& work) {
     speed.seconds = std::min(speed.seconds, seconds_since(start));
   }
   const uint64_t own = trainer_memory(work.device);
-  speed.memory = own > 0 ? own : most_memory();
+  speed.memory = own > 0 ? own : peak_memory();
   trainer_kernels(work.device).copy(speed.kernels.data(), speed.kernels.size() - 1);
   return speed;
 }
@@ -151,7 +143,7 @@ RoundSpeed federation_here(uint32_t writers) {
   LocalFleet fleet(open_split_federation(config.data), "cpu", pool, 1000);
   Run run(config, fleet);
   run.step();
-  return {.memory = most_memory()};
+  return {.memory = peak_memory()};
 }
 
 // What a child process has to tell.

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/version.h"
@@ -106,11 +107,14 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
     subfleet::cli::add_train_command(program, ranks);
     subfleet::cli::add_tune_command(program, ranks);
     subfleet::cli::add_sweep_command(program);
+    subfleet::cli::add_node_command(program);
     subfleet::cli::add_plan_command(program);
     subfleet::cli::add_codes_command(program);
     subfleet::cli::add_model_command(program);
     subfleet::cli::add_data_command(program);
     subfleet::cli::add_report_command(program);
+    subfleet::cli::add_reproduce_command(program);
+    subfleet::cli::add_test_command(program);
     subfleet::cli::add_bench_command(program);
     subfleet::cli::add_devices_command(program);
     program.parse(argc, argv);
@@ -142,6 +146,9 @@ int main(int argc, char** argv) {
       return complain("out of memory", kWorkFailed);
     } catch (const std::length_error&) {  // more than any memory holds
       return complain("out of memory", kWorkFailed);
+    } catch (const std::system_error& error) {  // a thread beside the pool's, where memory is short
+      const bool thread = error.code() == std::errc::resource_unavailable_try_again;
+      return complain(thread ? "threads: not one more can be started" : error.what(), kWorkFailed);
     } catch (const std::exception& error) {
       return complain(error.what(), kWorkFailed);
     }

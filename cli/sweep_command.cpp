@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <future>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,26 +17,14 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "interrupt.h"
-#include "report/page.h"
-#include "report/progress.h"
-#include "report/round_progress.h"
+#include "plan_training.h"
 #include "report/sweep_chart.h"
 #include "report/sweep_report.h"
-#include "report/terminal.h"
-#include "store/event_file.h"
-#include "store/run_folder.h"
-#include "store/run_writer.h"
-#include "store/session.h"
 #include "subfleet/error.h"
-#include "subfleet/local_fleet.h"
-#include "subfleet/thread_pool.h"
 #include "subfleet/trainer.h"
-#include "subfleet/training.h"
 #include "sweep/plan.h"
-#include "sweep/plan_clock.h"
 #include "sweep/results.h"
 #include "sweep/sweep_folder.h"
-#include "training.h"
 
 namespace subfleet::cli {
 namespace {
@@ -61,15 +47,6 @@ struct Trial {
   size_t run = 0, seed = 0;  // as numbers of the plan
   std::string data;          // the settings of its data and tests: equal for those that share a fleet
 };
-
-std::string data_settings(const Config& config) {
-  std::string text;
-  for (const Setting& setting : settings(config)) {
-    if (setting.name.starts_with("data.") || setting.name == "run.eval_samples")
-      text += fmt::format("{} = {}\n", setting.name, setting.value);
-  }
-  return text;
-}
 
 // What this call is to train, whether it is done or not: the runs with the same data one after the other, and
 // of those every run with the first seed, then with the second, so that there is something to compare early.
@@ -116,28 +93,25 @@ void print_plan(const SweepPlan& plan, const std::vector<Trial>& trials,
   fmt::print("{}", align_table(lines, "llrrrr"));
 }
 
-// Trains the trials of a plan one after the other, in one process: data are read once, and a device is woken
-// once.
+// Trains the trials of a plan one after the other.
 class Sweep {
  public:
   Sweep(const SweepPlan& plan, const SweepOptions& options, const fs::path& path)
       : plan_(plan),
         options_(options),
-        device_(options.device.trainer("cpu")),
-        pool_(options.threads),
+        fleets_(options.device.trainer("cpu"), options.threads),
         folder_(path),
         logs_(finished_logs(path, plan)),
-        clock_(plan.runs.size()),
-        mode_(Progress::detect(stdout, options.quiet)) {}
+        clock_(plan.runs.size()) {}
 
   // Throws Stopped.
   void train_all(std::vector<Trial> trials) {
     std::erase_if(trials, [this](const Trial& trial) { return logs_[trial.run][trial.seed].has_value(); });
     if (trials.empty()) return;
-    const std::future<void> awake = std::async(std::launch::async, wake_device, device_);
+    const std::future<void> awake = std::async(std::launch::async, wake_device, fleets_.device());
     open_data(trials);
     expect(trials);
-    say(fmt::format("{}: {} runs to train on {}", plan_.title, trials.size(), device_));
+    say(fmt::format("{}: {} runs to train on {}", plan_.title, trials.size(), fleets_.device()));
     const InterruptWatch watch;
     for (size_t i = 0; i < trials.size(); ++i) {
       if (!train(trials[i], fmt::format("{}/{}", i + 1, trials.size()), watch)) {
@@ -172,22 +146,13 @@ class Sweep {
     std::fflush(stdout);
   }
 
-  PlanLine plan_line() const { return {clock_.done(), clock_.seconds_left()}; }
-
   Config config_of(const Trial& trial) const { return plan_.config(trial.run, plan_.seeds[trial.seed]); }
 
   // All of them before the first run starts, so that what does not fit shows now.
   void open_data(const std::vector<Trial>& trials) {
     for (const Trial& trial : trials) {
-      const Config config = config_of(trial);
       try {
-        const auto found = data_.find(trial.data);
-        const SplitFederation& data =
-            found != data_.end()
-                ? found->second
-                : data_.emplace(trial.data, open_split_federation(config.data)).first->second;
-        check_fits(config, resolve_model(config.model), data.clients(), data.all().input(),
-                   data.all().classes());
+        fleets_.check(config_of(trial));
       } catch (const Error& error) {
         throw Error(error.kind(), fmt::format("run '{}': {}", plan_.runs[trial.run].name, error.what()));
       }
@@ -205,76 +170,28 @@ class Sweep {
     for (const Trial& trial : trials) clock_.expect(trial.run, plan_.runs[trial.run].config.run.rounds);
   }
 
-  Fleet& fleet_for(const Trial& trial, const Config& config) {
-    if (fleet_data_ != trial.data) {
-      fleet_.reset();
-      fleet_ = std::make_unique<LocalFleet>(std::move(data_.at(trial.data)), device_, pool_,
-                                            config.run.eval_samples);
-      fleet_data_ = trial.data;
-    }
-    return *fleet_;
-  }
-
   // False if it was stopped before its end.
   bool train(const Trial& trial, const std::string& number, const InterruptWatch& watch) {
     const Config config = config_of(trial);
-    Fleet& fleet = fleet_for(trial, config);
-    const Provenance now =
-        provenance_now(config, fleet, {.device = device_, .threads = static_cast<uint32_t>(pool_.threads())});
+    const std::string& name = plan_.runs[trial.run].name;
     const fs::path path = folder_.path() / plan_.folder(trial.run, config.run.seed);
-    Run run(config, fleet);
-    const bool begun = RunWriter::has_begun(path);
-    RunWriter writer = begun ? RunWriter::reopen(path) : RunWriter::begin(path, run, now);
-    const uint64_t bytes = begun ? writer.restore(run, now) : 0;
-    clock_.give_up(trial.run, run.round());  // they were done before
-
-    Progress progress(
-        stdout, mode_,
-        {.rounds = config.run.rounds,
-         .start_round = run.round(),
-         .unicode = look_at_terminal(stdout).unicode,
-         .fewest_lines = 2,
-         .title = fmt::format("{} {}, seed {}", number, plan_.runs[trial.run].name, config.run.seed),
-         .test_lines = false,
-         .plan = plan_line(),
-         .width = {}});
-    RoundProgress shown(progress, bytes, [&](double seconds) {
-      clock_.round_done(trial.run, seconds);
-      return plan_line();
-    });
-    EventFile events(path, writer.log());
-    const std::array<RoundObserver*, 3> observers{&writer, &events, &shown};
-    try {
-      if (!subfleet::train(run, observers, [&] { return watch.interrupted(); })) {
-        writer.checkpoint(run);
-        return false;
-      }
-      writer.finish(run);
-    } catch (const Diverged& diverged) {
-      RoundRecord last = diverged.last();
-      last.train_loss = std::numeric_limits<double>::quiet_NaN();
-      writer.append(last);
-      clock_.give_up(trial.run, config.run.rounds - run.round());
-      progress.note(
-          fmt::format("run '{}', seed {}: {}", plan_.runs[trial.run].name, config.run.seed, diverged.what()));
-    }
-    progress.finish();
-    write_run_page(path);
-    logs_[trial.run][trial.seed] = writer.log();
+    const RunOfPlan one{.config = config,
+                        .path = path,
+                        .title = fmt::format("{} {}, seed {}", number, name, config.run.seed),
+                        .name = fmt::format("run '{}', seed {}", name, config.run.seed),
+                        .number = trial.run};
+    if (!train_run_of_plan(one, fleets_, clock_, Progress::detect(stdout, options_.quiet), watch))
+      return false;
+    logs_[trial.run][trial.seed] = finished_log(path, config.run.rounds);
     return true;
   }
 
   const SweepPlan& plan_;
   const SweepOptions& options_;
-  std::string device_;
-  ThreadPool pool_;
+  SharedFleets fleets_;
   SweepFolder folder_;
   std::vector<std::vector<RoundLog>> logs_;  // of what is over
   PlanClock clock_;
-  Progress::Mode mode_;
-  std::map<std::string, SplitFederation> data_;  // by their settings, until their fleet takes them
-  std::unique_ptr<LocalFleet> fleet_;
-  std::string fleet_data_;
 };
 
 void sweep(const SweepOptions& options) {

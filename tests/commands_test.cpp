@@ -222,7 +222,7 @@ TEST(Report, ComparesRunsInATableAndAPage) {
 }
 
 TEST(Help, EveryCommandHasOne) {
-  for (const char* command : {"train", "tune", "plan", "codes", "data", "report", "devices"}) {
+  for (const char* command : {"train", "tune", "plan", "codes", "data", "report", "test", "devices"}) {
     const Outcome outcome = run_program({command, "--help"});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_GT(outcome.out.size(), 100u) << command;

@@ -68,8 +68,9 @@ TEST_F(Mpi, AnyNumberOfRanksAndThreadsGivesTheSameBits) {
   }
 }
 
-TEST_F(Mpi, LossyCodecsGiveTheSameBitsOnAnyNumberOfRanks) {
-  const std::vector<std::string> more{"run.rounds=3", "wire.down=rot4", "wire.up=rot1"};
+TEST_F(Mpi, LossyCodecsAndStepsBeyondPlainSgdGiveTheSameBitsOnAnyNumberOfRanks) {
+  const std::vector<std::string> more{"run.rounds=3",       "wire.down=rot4",          "wire.up=rot1",
+                                      "round.momentum=0.9", "round.weight_decay=0.01", "round.proximal=0.1"};
   ASSERT_EQ(run_program(rank_command("train", folder_ / "alone", more)).status, 0);
   for (const uint32_t ranks : {2u, 3u}) {
     const auto folder = folder_ / fmt::format("{}", ranks);

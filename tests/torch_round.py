@@ -2,6 +2,7 @@
 """One round from given weights, unshuffled, in Subfleet and in PyTorch: they must agree to float rounding.
 
     tests/torch_round.py [--binary build/dev/subfleet] [--device cpu] [--family gold] [--optimizer fedavg] [--rescale]
+                         [--momentum 0.9] [--weight-decay 0.01] [--proximal 0.1]
 
 Writes a few clients of random images as IDX files, asks `subfleet plan` who holds which units, trains every client's
 sub-model in PyTorch as a small nn.Module of its own, averages each weight over its holders, steps, and compares with
@@ -93,22 +94,26 @@ def index_of(kept):
     }
 
 
-def torch_round(start, plan, images, labels, writers, optimizer, rescale):
+def torch_round(start, plan, images, labels, writers, arguments):
     update = {name: np.zeros(w.shape, np.float64) for name, w in start.items()}
     held = {name: np.zeros(w.shape, np.float64) for name, w in start.items()}
     for job in plan:
         index = index_of(job["kept"])
         kept = {name: len(units) for name, units in job["kept"].items()}
-        scale = {name: UNITS[name] / kept[name] if rescale else 1 for name in kept}
+        scale = {name: UNITS[name] / kept[name] if arguments.rescale else 1 for name in kept}
         model = EmnistCnn(kept["conv2"], kept["dense1"], scale)
         model.load_state_dict({name: torch.from_numpy(start[name][index[name]]) for name in start})
         mine = writers == job["client"]
         x, y = torch.from_numpy(images[mine][:, None]), torch.from_numpy(labels[mine])
         assert len(x) == job["examples"]
-        sgd = torch.optim.SGD(model.parameters(), lr=CLIENT_LR)
+        sgd = torch.optim.SGD(model.parameters(), lr=CLIENT_LR, momentum=arguments.momentum,
+                              weight_decay=arguments.weight_decay)
+        given = [parameter.detach().clone() for parameter in model.parameters()]
         for first in range(0, len(x), BATCH):
             sgd.zero_grad()
             nn.functional.cross_entropy(model(x[first : first + BATCH]), y[first : first + BATCH]).backward()
+            for parameter, before in zip(model.parameters(), given):
+                parameter.grad += arguments.proximal * (parameter.detach() - before)
             sgd.step()
         for name, trained in model.state_dict().items():
             update[name][index[name]] += len(x) * (trained.numpy().astype(np.float64) - start[name][index[name]])
@@ -116,7 +121,7 @@ def torch_round(start, plan, images, labels, writers, optimizer, rescale):
     result = {}
     for name, weights in start.items():
         mean = np.divide(update[name], held[name], out=np.zeros_like(update[name]), where=held[name] > 0)
-        if optimizer == "fedavg":
+        if arguments.optimizer == "fedavg":
             step = mean
         else:  # fedadam, first round: m = 0.1 mean, v = 0.01 m^2
             m = 0.1 * mean
@@ -133,6 +138,9 @@ def main():
     parser.add_argument("--family", default="gold")
     parser.add_argument("--optimizer", default="fedavg", choices=["fedavg", "fedadam"])
     parser.add_argument("--rescale", action="store_true")
+    parser.add_argument("--momentum", type=float, default=0)
+    parser.add_argument("--weight-decay", type=float, default=0)
+    parser.add_argument("--proximal", type=float, default=0)
     arguments = parser.parse_args()
     torch.manual_seed(0)
 
@@ -142,6 +150,8 @@ def main():
         settings = [f"data.source=idx", f"data.path={folder}", "data.test_fraction=0", f"round.clients={CLIENTS}",
                     f"round.batch={BATCH}", "round.shuffle=false", f"code.family={arguments.family}",
                     f"code.rescale={str(arguments.rescale).lower()}",
+                    f"round.momentum={arguments.momentum}", f"round.weight_decay={arguments.weight_decay}",
+                    f"round.proximal={arguments.proximal}",
                     f"server.optimizer={arguments.optimizer}", "run.rounds=1", f"run.seed={SEED}"]
         flags = [word for setting in settings for word in ("--set", setting)]
 
@@ -155,7 +165,7 @@ def main():
         got = train("round", "--init", folder / "start/model.safetensors")
         lines = subprocess.run([arguments.binary, "plan", *flags], check=True, capture_output=True, text=True).stdout
         plan = [json.loads(line) for line in lines.splitlines()]
-        want = torch_round(start, plan, images, labels, writers, arguments.optimizer, arguments.rescale)
+        want = torch_round(start, plan, images, labels, writers, arguments)
 
     def largest(array):
         return np.abs(array).max()
@@ -164,6 +174,8 @@ def main():
                             "cpu": (np.linalg.norm, "change's length", 2e-2),
                             "cuda": (np.linalg.norm, "change's length", 2e-2),
                             "cuda-tf32": (np.linalg.norm, "change's length", 2e-1)}[arguments.device]
+    beyond = "".join(f", {name.replace('_', ' ')} {getattr(arguments, name):g}"
+                     for name in ("momentum", "weight_decay", "proximal") if getattr(arguments, name))
     worst = 0.0
     for name in start:
         change = want[name] - start[name]
@@ -171,7 +183,7 @@ def main():
         worst = max(worst, error)
         print(f"{name:14} moved by up to {largest(change):.3e}, differs by {error:.1e} of the {of_what}")
     print(f"PyTorch {torch.__version__} and {arguments.device}, {arguments.family}, {arguments.optimizer}"
-          f"{', rescaled' if arguments.rescale else ''}: "
+          f"{', rescaled' if arguments.rescale else ''}{beyond}: "
           f"{'agree' if worst < limit else 'DISAGREE'} ({worst:.1e} of the {of_what}, limit {limit:.0e})")
     return 0 if worst < limit else 1
 

@@ -17,9 +17,13 @@
 
 namespace subfleet {
 
-// round.*: how many clients take part, and what each does.
+// round.*: how many clients take part, and what each does. The last two are about clients on devices of their
+// own; those of this process always answer.
 struct RoundOptions : LocalTraining {
   uint32_t clients = 35;
+  double deadline = 600;     // seconds; 0: none
+  double min_replies = 0.5;  // of the clients; with fewer, the missing ones are asked again
+  bool operator==(const RoundOptions&) const = default;
 };
 
 struct RunOptions {
@@ -47,8 +51,9 @@ struct TuneOptions {
   uint32_t steps = 3;    // refinements; the paper's n_a
   uint32_t outward = 4;  // most moves past an edge; 0 is the paper's algorithm
   TargetAccuracy target;
-  uint32_t window = 5;      // rounds whose mean accuracy has to reach the target; the paper's q
-  uint32_t max_rounds = 0;  // of a candidate; 0: run.rounds
+  uint32_t window = 5;            // rounds whose mean accuracy has to reach the target; the paper's q
+  uint32_t max_rounds = 0;        // of a candidate; 0: run.rounds
+  std::string ties = "accurate";  // among equally fast candidates: the more "accurate", or the "first" tried
 };
 
 // One federated training, as data: the sections and keys that users write. Defaults are the paper's.

@@ -31,6 +31,7 @@ struct DataOptions {
   double dirichlet = 0.1;  // how alike the clients' mixes are; small is few classes each
   uint32_t shards = 2;
   uint32_t window_step = 10;  // text: characters from one window to the next
+  bool operator==(const DataOptions&) const = default;
 };
 
 // Examples by client. Immutable; every method may be called from several threads at once.

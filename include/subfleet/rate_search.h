@@ -22,6 +22,7 @@ struct SearchPlan {
   double guess_loss = 0;     // the loss of guessing among the classes: their logarithm
   double low = 0, high = 0;  // what the setting can be
   bool whole = false;        // only without fractions
+  bool first_wins = false;   // among equally fast candidates, not the more accurate
 };
 
 // The plan of config.tune, for data of so many classes. Throws Error if it cannot be followed.
@@ -101,8 +102,9 @@ class RateSearch {
   void record(std::span<const CandidateRound> rounds);
 
   Outcome outcome() const { return outcome_; }
-  // The best candidate of the steps that are done: the fewest rounds to the target, then the higher accuracy,
-  // then the one tried first. Of those who have not reached it, the most accurate.
+  // The best candidate of the steps that are done: the fewest rounds to the target, then the higher accuracy
+  // (unless plan().first_wins), then the one tried first. Of those who have not reached it, the most
+  // accurate.
   std::optional<size_t> best() const { return best_; }
   // No candidate runs for longer than this.
   uint32_t round_limit() const { return limit_; }

@@ -18,12 +18,17 @@ namespace subfleet {
 
 class ServerState;
 
-// What every client does with its sub-model in one round: E epochs of plain SGD.
+// What every client does with its sub-model in one round: E epochs of SGD, plain unless one of the three
+// numbers is above 0. Momentum and weight decay are PyTorch's.
 struct LocalTraining {
   uint32_t epochs = 1;
   uint32_t batch = 10;
   float client_lr = 0.035f;
-  bool shuffle = true;  // a new order of the examples in each epoch; false keeps the data's order
+  float momentum = 0;      // up to 1; a step's velocity starts at 0 in every round
+  float weight_decay = 0;  // times the weights, added to the gradient
+  float proximal = 0;      // FedProx's mu: times the way from the weights that were given, added to it too
+  bool shuffle = true;     // a new order of the examples in each epoch; false keeps the data's order
+  bool operator==(const LocalTraining&) const = default;
 };
 
 // One client's work in one round.
@@ -59,8 +64,8 @@ struct Cohort {
 enum class JobOutcome {
   kTrained,
   kDiverged,  // the update is not finite, or absurd
-  kLost,      // the client was not heard of again
-  kLate,      // its answer came after the deadline
+  kLost,      // the client is known to be gone
+  kLate,      // it did not answer before the deadline
   kRejected,  // its answer cannot be used; JobResult::why says why
 };
 inline constexpr std::array kJobOutcomes{JobOutcome::kTrained, JobOutcome::kDiverged, JobOutcome::kLost,
@@ -70,7 +75,7 @@ std::string_view outcome_name(JobOutcome outcome);  // "trained"
 // Accuracy and loss are running means over the client's local epochs, as it trains.
 struct JobResult {
   JobOutcome outcome = JobOutcome::kLost;
-  std::string why = {};  // of what was rejected
+  std::string why = {};  // it was rejected or lost
   uint32_t examples = 0;
   double loss = 0;
   double accuracy = 0;

@@ -23,6 +23,8 @@ void bind_messages(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_fleet(nb::module_& m);
 void bind_run(nb::module_& m);
+void bind_remote(nb::module_& m);
+void bind_node(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_folder(nb::module_& m);
 

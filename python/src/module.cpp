@@ -7,6 +7,7 @@
 
 NB_MODULE(_core, m) {
   using namespace subfleet::python;
+  nb::set_leak_warnings(false);  // a transport in Python may outlive the module that it came from
   m.doc() = "The words of Subfleet's C++ API. Import `subfleet`, which has all of them.";
   m.def(
       "version", [] { return std::string(subfleet::version()); }, "The version of this build.");
@@ -22,6 +23,8 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_fleet(m);
   bind_run(m);
+  bind_remote(m);
+  bind_node(m);
   bind_search(m);
   bind_folder(m);
 }

@@ -34,6 +34,7 @@ class BoundRun {
   Run& run() { return run_; }
   const BoundFleet& fleet() const { return *fleet_; }
   const std::optional<RunWriter>& writer() const { return writer_; }
+  uint64_t bytes() const { return bytes_; }  // exchanged so far, by earlier sessions too
   // What is to be said to people: that another device goes on, for instance.
   const std::optional<std::string>& warning() const { return warning_; }
 

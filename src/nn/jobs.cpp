@@ -60,4 +60,10 @@ void set_means(JobResult& result, const LocalTraining& how, double loss, uint64_
   result.accuracy = static_cast<double>(correct) / seen;
 }
 
+double squared_norm(std::span<const float> update) {
+  double sum = 0;
+  for (const float value : update) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum;
+}
+
 }  // namespace subfleet

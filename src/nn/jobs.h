@@ -25,4 +25,7 @@ ModelSpec network_key(ModelSpec model);
 // Fills in a job's loss and accuracy, from sums over all that it saw.
 void set_means(JobResult& result, const LocalTraining& how, double loss, uint64_t correct);
 
+// Of an update, as every fleet on a host adds it up.
+double squared_norm(std::span<const float> update);
+
 }  // namespace subfleet

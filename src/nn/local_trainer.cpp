@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +12,7 @@
 #include "nn/aligned.h"
 #include "nn/host_state.h"
 #include "nn/jobs.h"
-#include "nn/recently_used.h"
+#include "nn/local_sgd.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -37,12 +36,6 @@ size_t count_shapes(std::span<const Cohort> cohorts) {
   return shapes.size();
 }
 
-double squared_norm(std::span<const float> update) {
-  double sum = 0;
-  for (const float value : update) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum;
-}
-
 // Where a job stands among the cohorts.
 struct Place {
   size_t cohort = 0, job = 0;
@@ -50,21 +43,22 @@ struct Place {
 
 // What one thread keeps between jobs and rounds.
 struct Worker {
-  RecentlyUsed<ModelSpec, std::unique_ptr<Network>> networks;
-  Examples examples;            // the client's
-  std::vector<uint32_t> order;  // of them
-  AlignedFloats trained;        // the sub-model's weights
-  std::vector<float> update;    // the difference to those that were given
-  Examples batch;
-  std::vector<float> logits;
-  std::optional<PartialSum> sum;
+  LocalSgd sgd;
+  Examples examples = {};          // the client's
+  AlignedFloats trained = {};      // the sub-model's weights
+  std::vector<float> update = {};  // the difference to those that were given
+  std::vector<float> logits = {};
+  std::optional<PartialSum> sum = {};
   HostState* sum_is_for = nullptr;  // none before the first update
 };
 
 class LocalTrainer final : public Trainer {
  public:
-  LocalTrainer(ThreadPool& pool, const ExampleSource& source, NetworkFactory make_network)
-      : pool_(pool), source_(source), make_network_(std::move(make_network)), workers_(pool.threads()) {}
+  LocalTrainer(ThreadPool& pool, const ExampleSource& source, const NetworkFactory& make_network)
+      : pool_(pool), source_(source) {
+    workers_.reserve(pool.threads());
+    for (size_t i = 0; i < pool.threads(); ++i) workers_.push_back({.sgd = LocalSgd(make_network)});
+  }
 
   std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
     return std::make_unique<HostState>(model, options, pool_);
@@ -80,7 +74,7 @@ class LocalTrainer final : public Trainer {
     }
     const size_t shapes = count_shapes(cohorts);
     for (Worker& worker : workers_) {
-      worker.networks.make_room(shapes + 1);  // evaluation has one more, of the whole model
+      worker.sgd.make_room(shapes + 1);  // evaluation has one more, of the whole model
       worker.sum_is_for = nullptr;
     }
     pool_.parallel_for(places.size(), [&](size_t index, size_t worker) {
@@ -108,10 +102,9 @@ class LocalTrainer final : public Trainer {
       const size_t begin = (first + chunk) * kEvaluationChunk;
       const size_t size = std::min(kEvaluationChunk, examples.count() - begin);
       worker.logits.resize(size * classes);
-      network(model, worker)
-          .infer(weights,
-                 std::span(examples.inputs).subspan(begin * examples.features, size * examples.features),
-                 worker.logits);
+      worker.sgd.network(model).infer(
+          weights, std::span(examples.inputs).subspan(begin * examples.features, size * examples.features),
+          worker.logits);
       const Score score =
           softmax_cross_entropy(worker.logits, std::span(examples.labels).subspan(begin, size), {});
       chunks[chunk] = {.examples = size, .correct = score.correct, .loss = score.loss};
@@ -120,10 +113,6 @@ class LocalTrainer final : public Trainer {
   }
 
  private:
-  Network& network(const ModelSpec& model, Worker& worker) {
-    return *worker.networks.get(network_key(model), [&](const ModelSpec& key) { return make_network_(key); });
-  }
-
   JobResult run_job(const Job& job, const Cohort& cohort, Worker& worker) {
     JobResult result{.outcome = JobOutcome::kTrained,
                      .examples = static_cast<uint32_t>(worker.examples.count())};
@@ -138,38 +127,11 @@ class LocalTrainer final : public Trainer {
     }
     if (!cohort.wire.down->lossless()) worker.update.assign(worker.trained.begin(), worker.trained.end());
 
-    const Score total = result.examples == 0 ? Score{} : train_locally(job, cohort, worker);
+    const Score total = worker.sgd.train(job.submodel->spec(), worker.trained, worker.examples, cohort.how,
+                                         job_key(cohort, job, Purpose::kBatchOrder));
     set_means(result, cohort.how, total.loss, total.correct);
     add_update(job, cohort, worker, result);
     return result;
-  }
-
-  // E epochs of SGD on worker.trained.
-  Score train_locally(const Job& job, const Cohort& cohort, Worker& worker) {
-    const LocalTraining& how = cohort.how;
-    Network& net = network(job.submodel->spec(), worker);
-    Random random(job_key(cohort, job, Purpose::kBatchOrder));
-    std::vector<uint32_t>& order = worker.order;
-    order.resize(worker.examples.count());
-    std::iota(order.begin(), order.end(), 0u);
-    Score total;
-    for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
-      if (how.shuffle) random.shuffle(std::span(order));
-      for (size_t first = 0; first < order.size(); first += how.batch) {
-        const size_t count = std::min<size_t>(how.batch, order.size() - first);
-        fill_batch(worker.examples, std::span(order).subspan(first, count), worker.batch);
-        const Score score =
-            net.train_step(worker.trained, {worker.batch.inputs, worker.batch.labels}, how.client_lr);
-        total.loss += score.loss;
-        total.correct += score.correct;
-      }
-    }
-    return total;
-  }
-
-  static void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, Examples& batch) {
-    batch.reset(examples.features, chosen.size());
-    for (const uint32_t index : chosen) batch.append(examples.input(index), examples.labels[index]);
   }
 
   // Sends the update back and adds what arrives. Where `down` loses something, worker.update holds what
@@ -222,7 +184,6 @@ class LocalTrainer final : public Trainer {
 
   ThreadPool& pool_;
   const ExampleSource& source_;
-  NetworkFactory make_network_;
   std::vector<Worker> workers_;
   std::mutex handing_in_;
 };
@@ -230,8 +191,8 @@ class LocalTrainer final : public Trainer {
 }  // namespace
 
 std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, const ExampleSource& source,
-                                            NetworkFactory make_network) {
-  return std::make_unique<LocalTrainer>(pool, source, std::move(make_network));
+                                            const NetworkFactory& make_network) {
+  return std::make_unique<LocalTrainer>(pool, source, make_network);
 }
 
 }  // namespace subfleet

@@ -11,6 +11,6 @@ namespace subfleet {
 // A trainer that gives every job to one thread of the pool, which runs it on a network of the job's
 // sub-model.
 std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, const ExampleSource& source,
-                                            NetworkFactory make_network);
+                                            const NetworkFactory& make_network);
 
 }  // namespace subfleet

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "nn/client_steps_testing.h"
 #include "nn/reference/network.h"
 #include "nn/trainer_testing.h"
 #include "subfleet/error.h"
@@ -13,6 +14,8 @@ namespace subfleet {
 namespace {
 
 constexpr LocalTraining kTwoEpochs{.epochs = 2, .batch = 10, .client_lr = 0.05f};
+constexpr LocalTraining kBeyondPlainSgd{
+    .epochs = 2, .batch = 10, .client_lr = 0.05f, .momentum = 0.9f, .weight_decay = 0.01f, .proximal = 0.5f};
 
 void expect_equal(const std::vector<JobResult>& a, const std::vector<JobResult>& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -91,17 +94,21 @@ TEST(LocalTrainer, SameBitsForAnyNumberOfThreads) {
     for (const std::string& name : trainer_names()) {
       ThreadPool one_thread(1);
       const auto expected_trainer = make_trainer(name, one_thread, round.examples);
-      const Trained expected = round.train(*expected_trainer, kTwoEpochs);
+      const Trained plain = round.train(*expected_trainer, kTwoEpochs);
+      const Trained beyond = round.train(*expected_trainer, kBeyondPlainSgd);
       const Evaluation expected_score = evaluate(*expected_trainer, round.model, round.weights, 350);
       for (const size_t threads : {2, 3}) {
+        SCOPED_TRACE(name + ", threads: " + std::to_string(threads));
         ThreadPool pool(threads);
         const auto trainer = make_trainer(name, pool, round.examples);
-        const Trained trained = round.train(*trainer, kTwoEpochs);
-        expect_equal(trained.results, expected.results);
-        EXPECT_EQ(trained.sum, expected.sum) << name << ", " << threads << " threads";
+        for (const auto& [how, expected] : {std::pair(&kTwoEpochs, &plain), {&kBeyondPlainSgd, &beyond}}) {
+          const Trained trained = round.train(*trainer, *how);
+          expect_equal(trained.results, expected->results);
+          EXPECT_EQ(trained.sum, expected->sum);
+        }
         const Evaluation score = evaluate(*trainer, round.model, round.weights, 350);
-        EXPECT_EQ(score.loss, expected_score.loss) << name << ", " << threads << " threads";
-        EXPECT_EQ(score.correct, expected_score.correct) << name << ", " << threads << " threads";
+        EXPECT_EQ(score.loss, expected_score.loss);
+        EXPECT_EQ(score.correct, expected_score.correct);
       }
     }
   }
@@ -128,14 +135,13 @@ TEST(LocalTrainer, CohortsTrainedTogetherGetTheBitsOfEachAlone) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);
     const std::vector<float> other_weights(round.weights.rbegin(), round.weights.rend());
-    constexpr LocalTraining kGently{.epochs = 1, .batch = 4, .client_lr = 0.01f};
     for (const std::string& name : trainer_names()) {
       for (const size_t threads : {1, 2, 3}) {
         ThreadPool pool(threads);
         const auto trainer = make_trainer(name, pool, round.examples);
         const std::vector<std::span<const float>> weights{round.weights, other_weights, round.weights};
         std::vector<Cohort> cohorts{round.cohort(kTwoEpochs), round.cohort(kTwoEpochs),
-                                    round.cohort(kGently)};
+                                    round.cohort(kBeyondPlainSgd)};
         cohorts[2].jobs = cohorts[2].jobs.first(2);
         std::vector<std::unique_ptr<ServerState>> states;
         for (size_t i = 0; i < cohorts.size(); ++i) {
@@ -224,6 +230,30 @@ TEST(LocalTrainer, ShufflesAnewEachEpochByTheJobsKey) {
   EXPECT_NE(sum, other.train("reference", kHow).sum);
 }
 
+// The gradients are the reference network's, what is done with them is written out in doubles.
+TEST(LocalTrainer, StepsWithMomentumWeightDecayAndTheProximalTerm) {
+  const OneClient client;
+  const auto network = reference::make_network(client.model);
+  for (LocalTraining how : trainings_beyond_plain_sgd()) {
+    how.shuffle = false;
+    SgdInDoubles sgd(client.weights);
+    for (const auto& [first, count] : {std::pair(0u, 4u), {4u, 3u}, {0u, 4u}, {4u, 3u}}) {
+      Examples batch{.features = client.examples.features, .inputs = {}, .labels = {}};
+      for (uint32_t i = first; i < first + count; ++i)
+        batch.append(client.examples.input(i), client.examples.labels[i]);
+      const std::vector<float> before(sgd.weights().begin(), sgd.weights().end());
+      std::vector<float> after = before;
+      network->train_step(after, {batch.inputs, batch.labels}, 1);
+      std::vector<double> gradient(before.size());
+      for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<double>(before[i]) - after[i];
+      sgd.step(how, gradient);
+    }
+    std::vector<double> expected(client.weights.size());
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] = sgd.weights()[i] - client.weights[i];
+    expect_close_tensors(client.model, means(client.train("reference", how).sum), expected, 2e-5);
+  }
+}
+
 // Sends every value as its half: easy to follow, and anything but lossless.
 class Halving final : public Codec {
  public:
@@ -243,7 +273,8 @@ class Halving final : public Codec {
 };
 
 TEST(LocalTrainer, AClientTrainsFromWhatArrivedAndTheSumGetsWhatArrived) {
-  constexpr LocalTraining kHow{.epochs = 1, .batch = 7, .client_lr = 0.1f, .shuffle = false};
+  constexpr LocalTraining kHow{
+      .epochs = 2, .batch = 7, .client_lr = 0.1f, .momentum = 0.9f, .proximal = 0.5f, .shuffle = false};
   const Halving halving;
   OneClient down, up;
   down.wire.down = &halving;

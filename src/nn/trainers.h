@@ -2,16 +2,24 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "nn/network.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet {
 
+// The networks of that device, for whoever trains jobs one by one in the process' own memory; throws Error if
+// there is no such device, or it is a GPU.
+NetworkFactory host_networks(std::string_view device);
+
 // One function per trainer, each in the folder of its name; a new one is also a line in trainers.cpp.
+NetworkFactory reference_networks();
 std::unique_ptr<Trainer> make_reference_trainer(ThreadPool& pool, const ExampleSource& source);
 
 // A build without oneDNN links no_cpu/ instead of cpu/: it has no such trainer, and making it throws Error.
 bool has_cpu_trainer();
+NetworkFactory cpu_networks();
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource& source);
 
 // A build without a CUDA toolkit links no_cuda/ instead of cuda/. It, and a machine without a GPU, has no

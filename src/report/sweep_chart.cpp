@@ -12,7 +12,7 @@ namespace subfleet {
 namespace {
 
 // Of the rounds that every seed has tested and that are not below `from`.
-Series line_of(const RunResult& run, double from) {
+Series line_of(const RunResult& run, double from, ChartOver over) {
   std::map<uint32_t, std::vector<SweepTest>> by_round;
   size_t seeds = 0;
   for (const SeedResult& seed : run.seeds) {
@@ -25,7 +25,8 @@ Series line_of(const RunResult& run, double from) {
     if (tests.size() < seeds) continue;
     Point mean;
     for (const SweepTest& test : tests) {
-      mean.x += static_cast<double>(test.bytes) / static_cast<double>(seeds);
+      const double along = over == ChartOver::kBytes ? static_cast<double>(test.bytes) : round;
+      mean.x += along / static_cast<double>(seeds);
       mean.y += test.smoothed / static_cast<double>(seeds);
     }
     if (mean.y < from) continue;
@@ -45,16 +46,17 @@ double lowest_shown(const SweepResults& results) {
 
 }  // namespace
 
-Chart sweep_chart(const SweepResults& results) {
+Chart sweep_chart(const SweepResults& results, ChartOver over) {
+  const bool bytes = over == ChartOver::kBytes;
   Chart chart{.title = results.title,
-              .x_label = "bytes exchanged, down and up",
+              .x_label = bytes ? "bytes exchanged, down and up" : "rounds",
               .y_label = "test accuracy",
-              .x_unit = Unit::kBytes,
-              .log_x = true,
-              .y_from = lowest_shown(results),
+              .x_unit = bytes ? Unit::kBytes : Unit::kCount,
+              .log_x = bytes,
+              .y_from = bytes ? lowest_shown(results) : 0,
               .series = {}};
   for (const RunResult& run : results.runs) {
-    if (run.drawn && !run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from));
+    if (run.drawn && !run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from, over));
   }
   if (results.baseline && results.runs[*results.baseline].accuracy) {
     const double target = results.target * results.runs[*results.baseline].accuracy->mean;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "report/markdown.h"
 #include "report/table.h"
 
 namespace subfleet {
@@ -72,23 +73,6 @@ Lines lines_of(const SweepResults& results) {
     line.push_back(run.targets == 0 ? "-" : fmt::format("{} of {}", run.reached, run.targets));
   }
   return lines;
-}
-
-std::string markdown_table(const Lines& lines) {
-  const auto row = [](const std::vector<std::string>& cells) {
-    std::string text = "|";
-    for (std::string cell : cells) {
-      for (size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
-      text += " " + cell + " |";
-    }
-    return text + "\n";
-  };
-  std::string text = row(lines[0]);
-  std::vector<std::string> rule(lines[0].size(), "---:");
-  rule[0] = "---";
-  text += row(rule);
-  for (size_t i = 1; i < lines.size(); ++i) text += row(lines[i]);
-  return text;
 }
 
 std::string explain(const SweepResults& results) {

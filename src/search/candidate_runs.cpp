@@ -14,13 +14,13 @@ namespace {
 // From the first draw of one candidate to that of the next: more rounds than any of them takes.
 constexpr uint32_t kDrawsApart = 1'000'000;
 
-CandidateRound told(const RoundRecord& record) {
+}  // namespace
+
+CandidateRound candidate_round(const RoundRecord& record) {
   return {.accuracy = record.train_accuracy_median,
           .loss = record.train_loss,
           .bytes = record.bytes_down + record.bytes_up};
 }
-
-}  // namespace
 
 Config candidate_config(const Config& config, const RateSearch& search, size_t index) {
   Config own = config;
@@ -71,7 +71,7 @@ std::vector<CandidateRound> CandidateRuns::next_round(const RateSearch& search) 
   if (!behind.empty()) train(behind);
   std::vector<CandidateRound> rounds;
   for (const size_t index : running) {
-    rounds.push_back(told(entries_.at(index).log[search.candidates()[index].rounds.size()]));
+    rounds.push_back(candidate_round(entries_.at(index).log[search.candidates()[index].rounds.size()]));
   }
   return rounds;
 }

@@ -53,4 +53,7 @@ class CandidateRuns {
 // clients, masks and orders of its own. Throws Error if they do not go together.
 Config candidate_config(const Config& config, const RateSearch& search, size_t index);
 
+// What a search is told of a candidate's round.
+CandidateRound candidate_round(const RoundRecord& record);
+
 }  // namespace subfleet

@@ -30,10 +30,11 @@ double recent_mean(std::span<const CandidateRound> rounds, uint32_t window, doub
   return rounds.empty() ? 0 : sum / static_cast<double>(rounds.size());
 }
 
-bool is_better(const Candidate& a, const Candidate& b) {
+bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
   const bool reached = a.fate == Fate::kReached;
   if (reached != (b.fate == Fate::kReached)) return reached;
   if (reached && a.round_count() != b.round_count()) return a.round_count() < b.round_count();
+  if (reached && first_wins) return false;  // b was tried before
   return a.accuracy > b.accuracy;
 }
 
@@ -80,7 +81,8 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
           .guess_loss = std::log(static_cast<double>(classes)),
           .low = setting.low,
           .high = setting.high,
-          .whole = setting.whole};
+          .whole = setting.whole,
+          .first_wins = tune.ties == "first"};
 }
 
 std::string_view fate_name(Fate fate) {
@@ -152,7 +154,7 @@ void RateSearch::end_step() {
   steps_.back().rounds = limit_;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     if (candidates_[i].lost()) continue;
-    if (!best_ || is_better(candidates_[i], candidates_[*best_])) best_ = i;
+    if (!best_ || is_better(candidates_[i], candidates_[*best_], plan_.first_wins)) best_ = i;
   }
   const bool reached = best_ && candidates_[*best_].fate == Fate::kReached;
   // Between rates that are lost and a best that is too slow, there is nothing to find further out.

@@ -346,5 +346,18 @@ TEST(SearchPlan, WhatCannotBeFollowedIsOneLine) {
   EXPECT_NE(complaint({{"tune.parameter", "data.min_samples"}}).find("tune.start: 0 "), std::string::npos);
 }
 
+TEST(RateSearch, OfEquallyFastCandidatesTheMoreAccurateOrTheFirstWins) {
+  // All reach the target in their tenth round; a higher value with more to spare.
+  const RoundOf equal = [](double value, uint32_t round) {
+    return CandidateRound{round < 10 ? 0.1 : kPlan.target + 0.01 * (3 + std::log10(value)), 1.0,
+                          kBytesARound};
+  };
+  SearchPlan plan = kPlan;
+  plan.steps = plan.outward = 0;
+  EXPECT_NEAR(winner(searched(plan, equal)), 0.1, 1e-9);
+  plan.first_wins = true;
+  EXPECT_NEAR(winner(searched(plan, equal)), 0.01, 1e-9);
+}
+
 }  // namespace
 }  // namespace subfleet

@@ -193,7 +193,12 @@ const std::vector<Key>& keys() {
       key("round.epochs", FIELD(round.epochs), "passes of a client over its examples", true, kCount),
       key("round.batch", FIELD(round.batch), "examples per step", true, {1, 4096}),
       key("round.client_lr", FIELD(round.client_lr), "the clients' learning rate", true, {1e-9, 1e6}),
+      key("round.momentum", FIELD(round.momentum), "of the clients' steps; starts anew in every round", true, kFraction),
+      key("round.weight_decay", FIELD(round.weight_decay), "times the weight, added to its gradient in the clients' steps", true, {0, 1e6}),
+      key("round.proximal", FIELD(round.proximal), "FedProx's mu: times how far a weight is from the one that was given, added to its gradient", true, {0, 1e6}),
       key("round.shuffle", FIELD(round.shuffle), "false keeps the data's order"),
+      key("round.deadline", FIELD(round.deadline), "devices: seconds after which a round goes on without those who have not answered; 0 is never", false, {0, 1e6}),
+      key("round.min_replies", FIELD(round.min_replies), "devices: the share of a round's clients that must be trained; the others are asked again, and after three times the run stops", false, kFraction),
       key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
       key("server.lr", FIELD(server.lr), "the server's learning rate; 0 is the optimizer's default", true, {0, 1e6}),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
@@ -215,6 +220,7 @@ const std::vector<Key>& keys() {
       key("tune.target", FIELD(tune.target), "the training accuracy to reach, or a multiple of chance", false),
       key("tune.window", FIELD(tune.window), "over how many rounds that accuracy is the mean", false, kCount),
       key("tune.max_rounds", FIELD(tune.max_rounds), "of a candidate; 0 is run.rounds", false),
+      key("tune.ties", FIELD(tune.ties), "of equally fast candidates the more 'accurate' wins, or the 'first' that was tried, as the paper has it", false),
   };
   return table;
 }
@@ -394,6 +400,9 @@ void validate(Config& config) {
   find_codec(config.wire.up);
   if (config.server.mean != "holders" && config.server.mean != "all")
     throw unknown_name("server.mean", config.server.mean, std::vector<std::string>{"holders", "all"});
+  if (config.tune.ties != "accurate" && config.tune.ties != "first") {
+    throw unknown_name("tune.ties", config.tune.ties, std::vector<std::string>{"accurate", "first"});
+  }
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }

@@ -36,12 +36,15 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   set(config, "data.path", "a \"quoted\" \\ folder");
   set(config, "round.client_lr", "0.1");
   set(config, "server.lr", "1e-7");
+  set(config, "round.momentum", "0.9");
+  set(config, "round.weight_decay", "1e-4");
+  set(config, "round.proximal", "0.01");
   set(config, "round.shuffle", "false");
   set(config, "run.seed", "1234567890123456789");
   const std::string text = to_toml(config);
   EXPECT_EQ(to_toml(parse_config(text, "test")), text);
   EXPECT_EQ(parse_config(text, "test").run.seed, 1234567890123456789u);
-  EXPECT_EQ(parse_config(text, "test").round.client_lr, 0.1f);
+  EXPECT_EQ(parse_config(text, "test").round, config.round);
   for (const char* value : {"true", "false"}) {
     set(config, "code.rescale", value);
     EXPECT_EQ(parse_config(to_toml(config), "test").code.rescale, config.code.rescale) << value;
@@ -192,8 +195,11 @@ TEST(Config, OnlyLengthMeasurementAndPlaceMayChangeInARunThatHasBegun) {
   EXPECT_NE(fixed_settings(a), fixed_settings(b));
   set(b, "code.rescale", "true");
   EXPECT_EQ(fixed_settings(a), fixed_settings(b));
-  set(b, "server.lr", "0.5");
-  EXPECT_NE(fixed_settings(a), fixed_settings(b));
+  for (const char* name : {"round.momentum", "round.weight_decay", "round.proximal", "server.lr"}) {
+    set(b, name, "0.5");
+    EXPECT_EQ(first_difference(fixed_settings(a), fixed_settings(b)), name);
+    set(a, name, "0.5");
+  }
 }
 
 TEST(Config, TextsThatLookLikeNumbersStayTexts) {

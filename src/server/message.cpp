@@ -128,6 +128,9 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   field(m.local.epochs);
   field(m.local.batch);
   field(m.local.client_lr);
+  field(m.local.momentum);
+  field(m.local.weight_decay);
+  field(m.local.proximal);
   field(m.local.shuffle);
   field(m.down);
   field(m.up);

@@ -18,7 +18,13 @@ JobMessage job() {
           .rows = 5,
           .row = 3,
           .client = 99,
-          .local = {.epochs = 2, .batch = 20, .client_lr = 0.5f, .shuffle = false},
+          .local = {.epochs = 2,
+                    .batch = 20,
+                    .client_lr = 0.5f,
+                    .momentum = 0.25f,
+                    .weight_decay = 0.125f,
+                    .proximal = 0.75f,
+                    .shuffle = false},
           .down = "f32",
           .up = "f32",
           .weights = std::vector<std::byte>(12, std::byte{5})};
@@ -37,10 +43,7 @@ TEST(Message, AJobComesBackAsItWas) {
   EXPECT_EQ(got.rows, sent.rows);
   EXPECT_EQ(got.row, sent.row);
   EXPECT_EQ(got.client, sent.client);
-  EXPECT_EQ(got.local.epochs, sent.local.epochs);
-  EXPECT_EQ(got.local.batch, sent.local.batch);
-  EXPECT_EQ(got.local.client_lr, sent.local.client_lr);
-  EXPECT_EQ(got.local.shuffle, sent.local.shuffle);
+  EXPECT_EQ(got.local, sent.local);
   EXPECT_EQ(got.down, sent.down);
   EXPECT_EQ(got.up, sent.up);
   EXPECT_EQ(got.weights, sent.weights);
@@ -78,7 +81,7 @@ TEST(Message, ACohortNamedInAMessageIsTheSameElsewhere) {
                       .draw = 6,
                       .rows = 7,
                       .jobs = {},
-                      .how = {.epochs = 3, .batch = 4, .client_lr = 0.5f, .shuffle = false},
+                      .how = {.epochs = 3, .batch = 4, .client_lr = 0.5f, .proximal = 2, .shuffle = false},
                       .wire = {.down = &find_codec("f32"), .up = &find_codec("f32")}};
   const JobMessage message = decode_job(encode(job_message(cohort)));
   const Cohort elsewhere = cohort_of(message);
@@ -87,10 +90,7 @@ TEST(Message, ACohortNamedInAMessageIsTheSameElsewhere) {
   EXPECT_EQ(elsewhere.seed, 5u);
   EXPECT_EQ(elsewhere.draw, 6u);
   EXPECT_EQ(elsewhere.rows, 7u);
-  EXPECT_EQ(elsewhere.how.epochs, 3u);
-  EXPECT_EQ(elsewhere.how.batch, 4u);
-  EXPECT_EQ(elsewhere.how.client_lr, 0.5f);
-  EXPECT_FALSE(elsewhere.how.shuffle);
+  EXPECT_EQ(elsewhere.how, cohort.how);
   EXPECT_EQ(elsewhere.wire.down, cohort.wire.down);
 }
 

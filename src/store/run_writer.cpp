@@ -118,6 +118,16 @@ void RunWriter::move(const std::filesystem::path& from, const std::filesystem::p
 
 Config RunWriter::config(const std::filesystem::path& folder) { return load_config(folder / kConfig); }
 
+std::vector<float> RunWriter::weights(const std::filesystem::path& folder, const ModelSpec& model) {
+  if (!is_finished(folder)) {
+    throw bad_request(folder.string(), fmt::format("has no {}: the run has not come to its end; go on with "
+                                                   "'subfleet train --resume {}'",
+                                                   kModel, folder.string()));
+  }
+  const std::filesystem::path file = folder / kModel;
+  return weights_from(load_safetensors(file), model, file.string());
+}
+
 std::vector<RoundRecord> RunWriter::log(const std::filesystem::path& folder) {
   return read_round_log(folder / kLog);
 }

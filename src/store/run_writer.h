@@ -38,6 +38,9 @@ class RunWriter final : public RoundObserver {
   static Config config(const std::filesystem::path& folder);
   static std::vector<RoundRecord> log(const std::filesystem::path& folder);
 
+  // The trained weights of a run that has come to its end, or was stopped; throws Error before that.
+  static std::vector<float> weights(const std::filesystem::path& folder, const ModelSpec& model);
+
   // Leaves only the log and the settings of a run: it will not be gone on with.
   static void give_up(const std::filesystem::path& folder);
 

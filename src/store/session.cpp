@@ -27,15 +27,15 @@ Provenance::Initial initial_weights_file(const std::filesystem::path& file) {
   return {.file = file.string(), .fingerprint = Hash().add(read_file(file)).value()};
 }
 
+std::string trainer_text(const Provenance::Session& session) {
+  return fmt::format("subfleet {} on {} {}", session.version, session.device, session.kernels);
+}
+
 std::optional<std::string> other_workers(const Provenance& before, const Provenance& now) {
   if (before.sessions.empty()) return std::nullopt;
-  const auto name = [](const Provenance& provenance) {
-    const Provenance::Session& last = provenance.sessions.back();
-    return fmt::format("subfleet {} on {} {}", last.version, last.device, last.kernels);
-  };
-  if (name(before) == name(now)) return std::nullopt;
-  return fmt::format("trained by {} before, by {} from here: it may round differently", name(before),
-                     name(now));
+  const std::string was = trainer_text(before.sessions.back()), is = trainer_text(now.sessions.back());
+  if (was == is) return std::nullopt;
+  return fmt::format("trained by {} before, by {} from here: it may round differently", was, is);
 }
 
 void check_resumed(const Config& saved, const Config& config) {

@@ -26,6 +26,9 @@ Provenance provenance_now(const Config& config, const Fleet& fleet, const Worker
 // Weights that a run begins with, by the file's name and content.
 Provenance::Initial initial_weights_file(const std::filesystem::path& file);
 
+// "subfleet 0.1.0 on cpu avx512".
+std::string trainer_text(const Provenance::Session& session);
+
 // A line for people if the last session was of another version, device or vector unit than this one.
 std::optional<std::string> other_workers(const Provenance& before, const Provenance& now);
 

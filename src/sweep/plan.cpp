@@ -139,20 +139,6 @@ std::vector<NamedSettings> multiply(std::vector<NamedSettings> runs, const toml:
   return runs;
 }
 
-std::string slug_of(const std::string& name) {
-  std::string slug;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '.') {
-      slug += static_cast<char>(std::tolower(byte));
-    } else if (!slug.empty() && slug.back() != '-') {
-      slug += '-';
-    }
-  }
-  while (slug.ends_with('-')) slug.pop_back();
-  return slug.empty() || slug.starts_with('.') ? "run" + slug : slug;
-}
-
 Config checked_config(const NamedSettings& run, std::string_view source,
                       const std::function<void(Config&)>& change) {
   std::ostringstream text;
@@ -190,6 +176,20 @@ size_t find_run(const std::vector<SweepRun>& runs, const std::string& name) {
 }
 
 }  // namespace
+
+std::string slug_of(const std::string& name) {
+  std::string slug;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '.') {
+      slug += static_cast<char>(std::tolower(byte));
+    } else if (!slug.empty() && slug.back() != '-') {
+      slug += '-';
+    }
+  }
+  while (slug.ends_with('-')) slug.pop_back();
+  return slug.empty() || slug.starts_with('.') ? "run" + slug : slug;
+}
 
 Config SweepPlan::config(size_t run, uint64_t seed) const {
   Config config = runs[run].config;

@@ -39,6 +39,9 @@ struct SweepPlan {
 SweepPlan parse_sweep(std::string_view text, std::string_view source,
                       const std::function<void(Config&)>& change);
 
+// A name as a part of a file's name: "gold, f32" is "gold-f32".
+std::string slug_of(const std::string& name);
+
 // What a round of the configuration exchanges, both ways, without the few bytes around the weights.
 uint64_t estimated_bytes(const Config& config);
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <set>
 #include <string_view>
 
 #include "base/file.h"
 #include "store/run_writer.h"
 #include "store/saved_config.h"
+#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 
@@ -78,17 +78,16 @@ std::vector<std::vector<RoundLog>> finished_logs(const fs::path& folder, const S
   return logs;
 }
 
+void add_trainers(const fs::path& run_folder, std::set<std::string>& trainers) {
+  if (!RunWriter::has_begun(run_folder)) return;
+  for (const Provenance::Session& session : RunWriter::provenance(run_folder).sessions)
+    trainers.insert(trainer_text(session));
+}
+
 std::vector<std::string> trainers_of(const fs::path& folder, const SweepPlan& plan) {
   std::set<std::string> trainers;
   for (size_t run = 0; run < plan.runs.size(); ++run) {
-    for (const uint64_t seed : plan.seeds) {
-      const fs::path path = folder / plan.folder(run, seed);
-      if (!RunWriter::has_begun(path)) continue;
-      for (const Provenance::Session& session : RunWriter::provenance(path).sessions) {
-        trainers.insert(
-            fmt::format("subfleet {} on {} {}", session.version, session.device, session.kernels));
-      }
-    }
+    for (const uint64_t seed : plan.seeds) add_trainers(folder / plan.folder(run, seed), trainers);
   }
   return {trainers.begin(), trainers.end()};
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "store/folder_lock.h"
@@ -33,7 +35,10 @@ void check_sweep_folder(const std::filesystem::path& folder, const SweepPlan& pl
 std::vector<std::vector<RoundLog>> finished_logs(const std::filesystem::path& folder, const SweepPlan& plan);
 RoundLog finished_log(const std::filesystem::path& run_folder, uint32_t rounds);
 
-// "subfleet 0.1.0 on cuda": everything that trained runs of these plans' folders, without repeats.
+// "subfleet 0.1.0 on cuda": of all sessions of a run folder, if there is one.
+void add_trainers(const std::filesystem::path& run_folder, std::set<std::string>& trainers);
+
+// Everything that trained runs of this plan's folders, without repeats.
 std::vector<std::string> trainers_of(const std::filesystem::path& folder, const SweepPlan& plan);
 
 }  // namespace subfleet

@@ -35,6 +35,7 @@ std::vector<std::string> seeds() {
                 .layers = {{"dense1", {"walsh", 0.5}}},
                 .tiers = {1.0, 0.5},
                 .rescale = true};
+  tiers.local = {.momentum = 0.9f, .weight_decay = 1e-4f, .proximal = 0.1f};
   tiers.seed = 7;
   tiers.client = 4;
   JobMessage own = plain;

@@ -11,6 +11,8 @@ namespace subfleet {
 
 bool has_cpu_trainer() { return true; }
 
+NetworkFactory cpu_networks() { return cpu::make_network; }
+
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource& source) {
   return make_local_trainer(pool, source, cpu::make_network);
 }

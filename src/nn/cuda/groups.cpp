@@ -14,12 +14,14 @@ constexpr size_t kLanes = 3, kJobsPerLane = 6;
 constexpr size_t kLongestHistory = 400;  // rows of a job's round that a layer may keep instead of stepping
 
 // The weights that a job shares with the others of its run all through the round, which its layers may then
-// put off changing: those of the whole model, if they travelled as they are and the round is short.
+// put off changing: those of the whole model, if they travelled as they are, the round is short and the steps
+// are plain.
 const float* shared_weights(const Cohort& cohort, const Place& place) {
   const bool whole = cohort.jobs[place.job].submodel->size() == state_of(cohort.state).size();
   const bool exact = is_lossless(cohort.wire);
   const bool is_short = size_t{place.steps} * cohort.how.batch <= kLongestHistory;
-  return whole && exact && is_short ? state_of(cohort.state).device_weights() : nullptr;
+  const bool plain = ClientRule(cohort.how).is_plain();
+  return whole && exact && is_short && plain ? state_of(cohort.state).device_weights() : nullptr;
 }
 
 }  // namespace
@@ -43,8 +45,8 @@ size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places,
     if (like == nullptr || like->cohort != place.cohort ||
         cohort.jobs[like->job].submodel->size() != submodel.size() ||
         (shared_weights(cohort, *like) != nullptr) != whole) {
-      const size_t copies = is_lossless(cohort.wire) ? 1 : 2;  // of its weights
-      of_one = copies * submodel.size() * sizeof(float) +
+      const size_t arrays = (is_lossless(cohort.wire) ? 1 : 2) + ClientRule(cohort.how).arrays();
+      of_one = arrays * submodel.size() * sizeof(float) +
                network_bytes_per_job(submodel.spec(), static_cast<int>(cohort.how.batch), true,
                                      whole ? kLongestHistory : 0);
     }
@@ -65,7 +67,7 @@ std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Pl
     const float* whole = shared_weights(cohort, places[i]);
     size_t found = 0;
     while (found < shapes.size() &&
-           !(shapes[found].whole == whole && shapes[found].client_lr == cohort.how.client_lr &&
+           !(shapes[found].whole == whole && shapes[found].rule == ClientRule(cohort.how) &&
              shapes[found].key.rows == cohort.how.batch && specs[found]->layers == spec.layers &&
              specs[found]->input == spec.input))
       ++found;
@@ -73,7 +75,7 @@ std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Pl
       shapes.emplace_back();
       shapes.back().key = {network_key(spec), cohort.how.batch, 0, whole == nullptr ? 0 : kLongestHistory};
       shapes.back().whole = whole;
-      shapes.back().client_lr = cohort.how.client_lr;
+      shapes.back().rule = ClientRule(cohort.how);
       specs.push_back(&spec);
     }
     shapes[found].places.push_back(i);

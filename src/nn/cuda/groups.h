@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "nn/client_rule.h"
+#include "nn/cuda/client_steps.h"
 #include "nn/cuda/example_store.h"
 #include "nn/cuda/network.h"
 #include "nn/cuda/state.h"
@@ -31,15 +33,16 @@ struct Place {
   float* given = nullptr;    // what they were when they arrived, where a codec loses something
 };
 
-// Jobs that take every step together: the same shape of sub-model, batch and rate. Those of a shape are
+// Jobs that take every step together: the same shape of sub-model, batch and rule. Those of a shape are
 // shared out to a few lanes with a stream each: while some wait for memory, others compute.
 struct Group {
   NetworkKey key;
-  float client_lr = 0;
+  ClientRule rule;
   std::vector<size_t> places;  // those with the most steps first
   JobNetwork* network = nullptr;
+  ClientSteps* steps = nullptr;
   float* weights = nullptr;
-  size_t stride = 0;
+  size_t size = 0, stride = 0;   // of one job's, and to the next job's
   const float* whole = nullptr;  // the weights that all its jobs began with, where they are the whole model
   size_t first_job = 0;          // of its jobs in the wave's list on the GPU
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "nn/cuda/client_steps.h"
 #include "nn/cuda/example_store.h"
 #include "nn/cuda/groups.h"
 #include "nn/cuda/held_weights.h"
@@ -146,7 +147,12 @@ class CudaTrainer final : public Trainer {
     networks_.make_room(groups.size() + 1);  // and the one of evaluation
     weights_.resize(std::max(weights_.size(), groups.size()));
     given_.resize(weights_.size());
-    for (size_t g = 0; g < groups.size(); ++g) make_room(groups[g], weights_[g], given_[g], cohorts, places);
+    steps_.resize(weights_.size());
+    for (size_t g = 0; g < groups.size(); ++g) {
+      make_room(groups[g], weights_[g], given_[g], cohorts, places);
+      groups[g].steps = &steps_[g];
+      groups[g].steps->reserve(groups[g].rule, groups[g].stride * groups[g].places.size());
+    }
     upload_jobs(groups, cohorts, places);
 
     // The jobs of a cohort lie one after the other in a wave.
@@ -176,8 +182,8 @@ class CudaTrainer final : public Trainer {
                  std::span<Place> places) {
     constexpr size_t kLine = 32;
     const Place& any = places[group.places.front()];
-    const size_t size = cohorts[any.cohort].jobs[any.job].submodel->size();
-    group.stride = (size + kLine - 1) / kLine * kLine;
+    group.size = cohorts[any.cohort].jobs[any.job].submodel->size();
+    group.stride = (group.size + kLine - 1) / kLine * kLine;
     weights.grow(group.stride * group.places.size());
     group.weights = weights.data();
     const bool lossy = std::ranges::any_of(
@@ -274,7 +280,9 @@ class CudaTrainer final : public Trainer {
       const uint32_t most = places[group.places.front()].steps;
       steps = std::max(steps, most);
       group.network->stream().follow(stream_);
-      group.network->begin_round(step_of(group, group.places.size(), 0), static_cast<int>(most));
+      const Step first = step_of(group, group.places.size(), 0);
+      group.network->begin_round(first, static_cast<int>(most));
+      group.steps->begin(first, group.size);
     }
     for (uint32_t step = 0; step < steps; ++step) {
       for (const Group& group : groups) {
@@ -293,7 +301,7 @@ class CudaTrainer final : public Trainer {
             .rows = static_cast<int>(group.key.rows),
             .weights = group.weights,
             .stride = group.stride,
-            .client_lr = group.client_lr,
+            .client_lr = group.rule.lr,
             .index = index,
             .whole = group.whole};
   }
@@ -310,6 +318,7 @@ class CudaTrainer final : public Trainer {
     score_batches(jobs, step.jobs, step.rows, index, logits, static_cast<int>(class_count(model)),
                   network.logits_gradient(), step.stream);
     network.backward(step, network.input());
+    group.steps->finish(step, group.size);
   }
 
   // Every job's update, through the codec, is added to the state's sum.
@@ -356,6 +365,7 @@ class CudaTrainer final : public Trainer {
   ExampleStore store_;
   RecentlyUsed<NetworkKey, std::unique_ptr<JobNetwork>> networks_;
   std::vector<Buffer<float>> weights_, given_;  // of the groups
+  std::vector<ClientSteps> steps_;              // the same
   WireKernels wire_;
   std::vector<HeldWeights> held_;  // of the cohorts
   std::vector<uint32_t> host_orders_;

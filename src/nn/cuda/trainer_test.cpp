@@ -2,6 +2,7 @@
 #include <numeric>
 #include <string>
 
+#include "nn/client_steps_testing.h"
 #include "nn/cuda/gpu_testing.h"
 #include "nn/trainer_testing.h"
 #include "nn/trainers.h"
@@ -108,6 +109,18 @@ TEST_F(CudaTrainer, AgreesWithReferenceOverAWholeRound) {
   }
 }
 
+TEST_F(CudaTrainer, AgreesWithReferenceBeyondPlainSgd) {
+  for (const ModelSpec& model : small_droppable_models()) {
+    const SmallRound round(model);
+    for (const LocalTraining& how : trainings_beyond_plain_sgd()) {
+      const Trained actual = round.train(*make_trainer("cuda", pool_, round.examples), how);
+      const Trained expected = round.train(*make_trainer("reference", pool_, round.examples), how);
+      // Momentum carries a step's rounding on.
+      expect_close_tensors(model, means_of(actual.sum), means_of(expected.sum), 2e-4);
+    }
+  }
+}
+
 // A round of the paper's network with half sub-models, as the benchmark has it.
 struct PapersRound {
   ModelSpec model = find_model("emnist-cnn");
@@ -166,20 +179,22 @@ TEST_F(CudaTrainer, AgreesWithReferenceOnThePapersNetwork) {
 TEST_F(CudaTrainer, AJobsUpdateDependsOnTheJobAlone) {
   for (const ModelSpec& model : small_droppable_models()) {
     const SmallRound round(model);
-    const LocalTraining how{.epochs = 2, .batch = 4, .client_lr = 0.2f};
     for (const char* device : {"cuda", "cuda-tf32"}) {
       const auto trainer = make_trainer(device, pool_, round.examples);
-      const Trained together = round.train(*trainer, how);
-      EXPECT_EQ(round.train(*trainer, how).sum, together.sum) << "the same again";
-      PartialSum alone(together.sum.size());
-      for (const Job& job : round.jobs) {
-        Cohort cohort = round.cohort(how);
-        cohort.jobs = {&job, 1};
-        const Trained one = train_cohort(*trainer, cohort, round.weights);
-        EXPECT_EQ(one.results[0].loss, together.results[job.row].loss);
-        alone.merge(one.sum);
+      for (const LocalTraining& how :
+           {LocalTraining{.epochs = 2, .batch = 4, .client_lr = 0.2f}, trainings_beyond_plain_sgd().back()}) {
+        const Trained together = round.train(*trainer, how);
+        EXPECT_EQ(round.train(*trainer, how).sum, together.sum) << "the same again";
+        PartialSum alone(together.sum.size());
+        for (const Job& job : round.jobs) {
+          Cohort cohort = round.cohort(how);
+          cohort.jobs = {&job, 1};
+          const Trained one = train_cohort(*trainer, cohort, round.weights);
+          EXPECT_EQ(one.results[0].loss, together.results[job.row].loss);
+          alone.merge(one.sum);
+        }
+        EXPECT_EQ(alone, together.sum) << device << ": one after the other";
       }
-      EXPECT_EQ(alone, together.sum) << device << ": one after the other";
     }
   }
 }
@@ -241,6 +256,15 @@ TEST_F(CudaTrainer, AWholeLargeLayerAgreesWithReferenceAndKeepsItsBits) {
   EXPECT_LE(relative_distance(means_of(few.sum), means_of(expected.sum)), 1e-4);
   const Trained tf32 = train_cohort(*make_trainer("cuda-tf32", pool_, examples), cohort, weights);
   EXPECT_LE(relative_distance(means_of(tf32.sum), means_of(expected.sum)), 3e-2);
+
+  // Beyond plain SGD every step is made when it is due.
+  cohort.how.momentum = 0.9f;
+  cohort.how.weight_decay = 0.1f;
+  cohort.how.proximal = 0.5f;
+  EXPECT_LE(relative_distance(
+                means_of(train_cohort(*trainer, cohort, weights).sum),
+                means_of(train_cohort(*make_trainer("reference", pool_, examples), cohort, weights).sum)),
+            1e-4);
 }
 
 TEST_F(CudaTrainer, CohortsOfSeveralRunsKeepTheirBits) {

@@ -2,13 +2,19 @@
 #include "subfleet/error.h"
 
 namespace subfleet {
+namespace {
 
-bool has_cpu_trainer() { return false; }
-
-std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool&, const ExampleSource&) {
+[[noreturn]] void refuse() {
   throw bad_request("device cpu",
                     "this build has no oneDNN; install libdnnl-dev and build again, or use reference");
 }
+
+}  // namespace
+
+bool has_cpu_trainer() { return false; }
+
+NetworkFactory cpu_networks() { refuse(); }
+std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool&, const ExampleSource&) { refuse(); }
 
 std::string cpu_kernels() { return {}; }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reproduce/experiment.h"
+
+namespace subfleet::cli {
+
+// The experiments of a folder: those of the paper in paper/, the others in beyond/.
+class ExperimentLibrary {
+ public:
+  // `change` may change every configuration.
+  ExperimentLibrary(std::filesystem::path folder, std::function<void(Config&)> change)
+      : folder_(std::move(folder)), change_(std::move(change)) {}
+
+  // "all" (the paper's), "beyond" or names; before each stands what it takes its runs or rates from. Throws
+  // Error.
+  std::vector<Experiment> choose(const std::vector<std::string>& what);
+
+  // Those and all others that the change makes sense for.
+  std::vector<Experiment> with_others(const std::vector<Experiment>& chosen);
+
+ private:
+  const Experiment& load(const std::string& name);
+  void add(const std::string& name, std::vector<std::string>& order, size_t depth);
+
+  std::filesystem::path folder_;
+  std::function<void(Config&)> change_;
+  std::map<std::string, Experiment> loaded_;
+};
+
+}  // namespace subfleet::cli

@@ -1,0 +1,363 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "checks.h"
+#include "commands.h"
+#include "config_options.h"
+#include "device_options.h"
+#include "experiment_library.h"
+#include "interrupt.h"
+#include "plan_training.h"
+#include "report/reproduce_report.h"
+#include "report/terminal.h"
+#include "reproduce/facts.h"
+#include "reproduce/pool.h"
+#include "search/memory_search.h"
+#include "store/session.h"
+#include "subfleet/error.h"
+#include "subfleet/trainer.h"
+
+namespace subfleet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReproduceOptions {
+  std::vector<std::string> what;
+  ConfigOptions config;
+  std::string experiments = "experiments", out = "runs/reproduce";
+  size_t seeds = 0;  // 0: all
+  DeviceOptions device;
+  size_t threads = 0;
+  bool list = false;
+  bool quiet = false;
+};
+
+std::vector<Trial> trials_of(const Experiment& experiment, const Pool& pool) {
+  std::vector<Trial> trials;
+  if (experiment.kind == ExperimentKind::kFacts) return trials;
+  for (const SweepPlan& plan : experiment.plans) {
+    for (const uint64_t seed : plan.seeds) {
+      for (size_t run = 0; run < plan.runs.size(); ++run)
+        trials.push_back(pool.trial(experiment, plan, run, seed));
+    }
+  }
+  return trials;
+}
+
+ExperimentResult result_of(const Experiment& experiment, const Pool& pool) {
+  ExperimentResult result;
+  result.experiment = &experiment;
+  const bool facts = experiment.kind == ExperimentKind::kFacts;
+  for (size_t reading = 0; !facts && reading < experiment.readings.size(); ++reading)
+    result.measured.push_back(pool.measured(experiment, reading));
+  for (const ExpectedValue& value : experiment.values) {
+    auto& readings = result.results.emplace_back();
+    for (size_t reading = 0; reading < experiment.readings.size(); ++reading) {
+      std::optional<Estimate> ours;
+      if (facts) {
+        const SweepPlan& plan = experiment.plans[reading];
+        const auto run = std::ranges::find(plan.runs, value.run, &SweepRun::name);
+        ours = Estimate{fact(value, run == plan.runs.end() ? plan.runs[0].config : run->config), std::nullopt,
+                        1};
+      } else {
+        ours = measure(value, experiment.kind, result.measured[reading]);
+      }
+      readings.push_back({ours, compare(value.paper, ours)});
+    }
+  }
+  if (!facts) result.trainers = pool.trainers(experiment);
+  return result;
+}
+
+// Makes what is missing of the chosen experiments, one after the other, in one process; the results are those
+// of all experiments of which something is there.
+class Reproduction {
+ public:
+  Reproduction(std::vector<Experiment> experiments, std::set<std::string> chosen,
+               const ReproduceOptions& options)
+      : experiments_(std::move(experiments)),
+        chosen_(std::move(chosen)),
+        options_(options),
+        pool_(options.out),
+        fleets_(options.device.trainer("cpu"), options.threads),
+        clock_(experiments_.size()),
+        mode_(Progress::detect(stdout, options.quiet)) {
+    for (Experiment& experiment : experiments_) settle_rates(experiment, /*must=*/false);
+  }
+
+  // Throws Stopped.
+  void make_all() {
+    std::future<void> awake;
+    for (size_t i = 0; i < experiments_.size(); ++i) {
+      if (!is_chosen(experiments_[i])) continue;
+      for (const Trial& trial : trials_of(experiments_[i], pool_)) {
+        if (is_finished(trial)) continue;
+        clock_.expect(i, expected_rounds(trial));
+        ++to_do_;
+      }
+    }
+    if (to_do_ > 0) awake = std::async(std::launch::async, wake_device, fleets_.device());
+    const InterruptWatch watch;
+    for (size_t i = 0; i < experiments_.size(); ++i) {
+      if (!is_chosen(experiments_[i])) continue;
+      settle_rates(experiments_[i], /*must=*/true);
+      make(i, watch);
+      write_results();
+      const ExperimentResult result = result_of(experiments_[i], pool_);
+      if (!experiments_[i].values.empty())
+        say(fmt::format("\n{}\n{}", experiments_[i].title, reproduce_table(result)));
+    }
+  }
+
+  void list() const {
+    std::vector<std::vector<std::string>> lines{{"experiment", "what", "in the paper", "values", "done"}};
+    for (const Experiment& experiment : experiments_) {
+      if (!is_chosen(experiment)) continue;
+      const std::vector<Trial> trials = trials_of(experiment, pool_);
+      const auto done = std::ranges::count_if(trials, is_finished);
+      lines.push_back({experiment.name, experiment.title, experiment.paper.empty() ? "-" : experiment.paper,
+                       fmt::format("{}", experiment.values.size()),
+                       trials.empty() ? "at once" : fmt::format("{} of {}", done, trials.size())});
+    }
+    fmt::print("{}", align_table(lines, "lllrr"));
+  }
+
+  void summarise() const {
+    std::vector<std::vector<std::string>> lines{{"experiment", "compared", "agree", "reading"}};
+    for (const Experiment& experiment : experiments_) {
+      if (!is_chosen(experiment)) continue;
+      const Agreement one = agreement(result_of(experiment, pool_));
+      if (one.compared > 0)
+        lines.push_back(
+            {experiment.name, fmt::format("{}", one.compared), fmt::format("{}", one.agree), one.reading});
+    }
+    if (lines.size() > 1) say(fmt::format("\n{}", align_table(lines, "lrrl")));
+    say(fmt::format("everything is in {}; pages of runs: subfleet report {}/runs/*",
+                    (pool_.path() / kTable).string(), pool_.path().string()));
+  }
+
+  void write_results() const {
+    std::vector<ExperimentResult> results;
+    std::string text =
+        "# The paper's numbers, and ours\n\n"
+        "✓: the paper's number lies within our 95 % interval (Student's t over seeds; Wilson's for shares), "
+        "or ours is "
+        "the same; ✗: it does not. The paper trained with 3,400 writers of EMNIST62.\n\n";
+    for (const Experiment& experiment : experiments_) {
+      const std::vector<Trial> trials = trials_of(experiment, pool_);
+      if (!trials.empty() && std::ranges::none_of(trials, is_finished)) continue;
+      results.push_back(result_of(experiment, pool_));
+      text += reproduce_markdown(results.back());
+      for (const Picture& picture : reproduce_pictures(results.back()))
+        write_file(pool_.path() / picture.file,
+                   svg_file(picture.chart, {.width = 900, .plot_height = 400, .follows_reader = false}));
+    }
+    write_file(pool_.path() / kTable, text);
+    write_file(pool_.path() / kResults, reproduce_json(results));
+  }
+
+ private:
+  static constexpr auto kTable = "results.md", kResults = "results.json";
+  // Rounds of a candidate, and candidates of a search, before the first one has shown what they are.
+  static constexpr uint32_t kGuessedRounds = 25, kGuessedCandidates = 8;
+
+  void say(const std::string& line) const {
+    if (options_.quiet) return;
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+
+  // With rates_from, every run gets its rate once the searches are done; `must`: now. What has another's runs
+  // has its rates, too.
+  void settle_rates(Experiment& experiment, bool must) {
+    if (!experiment.runs_of.empty())
+      experiment.plans = std::ranges::find(experiments_, experiment.runs_of, &Experiment::name)->plans;
+    if (experiment.rates_from.empty()) return;
+    const auto searches = std::ranges::find(experiments_, experiment.rates_from, &Experiment::name);
+    if (!take_rates(experiment, *searches, pool_) && must) {
+      throw failure(experiment.name,
+                    fmt::format("the searches of {} found no rate for one of its runs", searches->name));
+    }
+  }
+
+  static uint32_t expected_rounds(const Trial& trial) {
+    switch (trial.kind) {
+      case ExperimentKind::kSearches:
+        return kGuessedRounds * kGuessedCandidates;
+      case ExperimentKind::kRates:
+        return kGuessedRounds * static_cast<uint32_t>(trial.rates.size());
+      default:
+        return trial.config.run.rounds;
+    }
+  }
+
+  void make(size_t number, const InterruptWatch& watch) {
+    std::vector<Trial> trials = trials_of(experiments_[number], pool_);
+    std::erase_if(trials, is_finished);
+    for (const Trial& trial : trials) {
+      try {
+        fleets_.check(trial.config);
+      } catch (const Error& error) {
+        throw Error(error.kind(),
+                    fmt::format("{}, run '{}': {}", experiments_[number].name, trial.name, error.what()));
+      }
+    }
+    // Those with the same data one after the other.
+    std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
+    for (const Trial& trial : trials) {
+      if (is_finished(trial)) continue;  // two readings that do not differ for it
+      ++done_;
+      if (!make(number, trial, watch)) {
+        say(fmt::format("stopped; the same command goes on with what is in {}", pool_.path().string()));
+        throw Stopped{watch.signal()};
+      }
+    }
+  }
+
+  // False if it was stopped.
+  bool make(size_t number, const Trial& trial, const InterruptWatch& watch) {
+    const std::string title = fmt::format("{}/{} {}: {}, seed {}", done_, to_do_, experiments_[number].name,
+                                          trial.name, trial.config.run.seed);
+    if (trial.kind == ExperimentKind::kRuns) {
+      return train_run_of_plan({.config = trial.config,
+                                .path = trial.path,
+                                .title = title,
+                                .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
+                                .number = number},
+                               fleets_, clock_, mode_, watch);
+    }
+    return search(number, trial, title, watch);
+  }
+
+  bool search(size_t number, const Trial& trial, const std::string& title, const InterruptWatch& watch) {
+    Fleet& fleet = fleets_.fleet(trial.config);
+    Config config = trial.config;
+    resolve_tune(config);
+    const Stopwatch whole;
+    Stopwatch since;
+    uint32_t rounds = 0, expected = expected_rounds(trial);
+    Progress progress(stdout, mode_ == Progress::Mode::kBar ? mode_ : Progress::Mode::kQuiet,
+                      {.rounds = config.tune.max_rounds,
+                       .unicode = look_at_terminal(stdout).unicode,
+                       .title = title,
+                       .plan = plan_line(clock_),
+                       .width = {}});
+    const auto after_round = [&] {
+      if (rounds == expected) clock_.expect(number, 1), ++expected;
+      clock_.round_done(number, since.seconds());
+      since = Stopwatch();
+      progress.update({.round = ++rounds, .seconds = 0, .plan = plan_line(clock_)});
+      return !watch.interrupted();
+    };
+    const Provenance now = provenance_now(config, fleet, fleets_.workers());
+    const std::string trainer = trainer_text(now.sessions.back());
+    std::string found;
+    if (trial.kind == ExperimentKind::kSearches) {
+      RateSearch search(make_search_plan(config, fleet.classes()));
+      if (!search_in_memory(search, config, fleet, after_round)) return false;
+      save(trial, search, trainer);
+      found =
+          search.outcome() == RateSearch::Outcome::kFound
+              ? fmt::format("10^{:.3g} in {} rounds", std::log10(search.candidates()[*search.best()].value),
+                            search.candidates()[*search.best()].round_count())
+              : "nothing reached the target";
+    } else {
+      std::vector<double> values;
+      for (const double rate : trial.rates)
+        values.push_back(std::stod(fmt::format("{:.4g}", std::pow(10, rate))));
+      const auto reached = rounds_by_value(config, values, fleet, after_round);
+      if (!reached) return false;
+      save(trial, *reached, trainer);
+      found = fmt::format(
+          "{} of {} rates reach the target",
+          std::ranges::count_if(*reached, [](const RoundsToTarget& one) { return one.rounds.has_value(); }),
+          reached->size());
+    }
+    clock_.give_up(number, expected - rounds);
+    progress.finish();
+    const PlanLine plan = plan_line(clock_);
+    if (mode_ == Progress::Mode::kLines) {
+      say(fmt::format("{}: {}, {}; {} left", title, found, human_time(whole.seconds()),
+                      plan.seconds_left ? human_time(*plan.seconds_left) : "--"));
+    }
+    return true;
+  }
+
+  bool is_chosen(const Experiment& experiment) const { return chosen_.contains(experiment.name); }
+
+  std::vector<Experiment> experiments_;  // all that there are
+  std::set<std::string> chosen_;         // the names of those that are to be made
+  const ReproduceOptions& options_;
+  Pool pool_;
+  SharedFleets fleets_;
+  PlanClock clock_;
+  Progress::Mode mode_;
+  size_t to_do_ = 0, done_ = 0;
+};
+
+void reproduce(const ReproduceOptions& options) {
+  if (!options.list && options.what.empty())
+    throw bad_request("reproduce", "say what: 'all', 'beyond', or names that --list shows");
+  ExperimentLibrary library(options.experiments, [&](Config& config) { options.config.apply_sets(config); });
+  const std::vector<Experiment> chosen =
+      library.choose(options.what.empty() ? std::vector<std::string>{"all", "beyond"} : options.what);
+  std::set<std::string> names;
+  for (const Experiment& experiment : chosen) names.insert(experiment.name);
+  std::vector<Experiment> all = library.with_others(chosen);
+  for (Experiment& experiment : all) {
+    for (SweepPlan& plan : experiment.plans) {
+      if (options.seeds != 0 && plan.seeds.size() > options.seeds) plan.seeds.resize(options.seeds);
+    }
+  }
+  Reproduction work(std::move(all), std::move(names), options);
+  if (options.list) return work.list();
+  work.make_all();
+  work.write_results();
+  work.summarise();
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& program) {
+  auto options = std::make_shared<ReproduceOptions>();
+  CLI::App* command = program.add_subcommand(
+      "reproduce", "Make the paper's tables and figures, and compare ours with every published number");
+  command->add_option("WHAT", options->what,
+                      "'all' of the paper's, 'beyond' the paper, or experiments by name");
+  command
+      ->add_option("--set", options->config.sets, "key=value; one setting of all runs, as data.path=FOLDER")
+      ->allow_extra_args(false);
+  command->add_option("--out", options->out, "folder of the results and of what they are made from")
+      ->capture_default_str()
+      ->check(not_empty());
+  command->add_option("--experiments", options->experiments, "folder with paper/ and beyond/")
+      ->capture_default_str()
+      ->check(not_empty());
+  command->add_option("--seeds", options->seeds, "only the first so many seeds of each experiment")
+      ->check(whole_number(1, 1'000'000));
+  options->device.add_to(*command, "cpu");
+  command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
+      ->check(whole_number(0, 1024));
+  command->add_flag("--list", options->list, "show the experiments and what of them is done, and stop");
+  command->add_flag("--quiet", options->quiet, "print nothing but errors");
+  command->footer(
+      "Started again, it leaves out what is finished. The tables are results.md, and results.json, in --out; "
+      "the\n"
+      "run folders in it are what 'subfleet report' reads.");
+  command->callback([options] { reproduce(*options); });
+}
+
+}  // namespace subfleet::cli

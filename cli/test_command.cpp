@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "checks.h"
+#include "commands.h"
+#include "config_options.h"
+#include "device_options.h"
+#include "model/ensemble.h"
+#include "store/run_folder.h"
+#include "store/run_writer.h"
+#include "subfleet/error.h"
+#include "subfleet/local_fleet.h"
+#include "subfleet/thread_pool.h"
+
+namespace subfleet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TestOptions {
+  std::vector<std::filesystem::path> folders;
+  ConfigOptions config;  // its --set alone
+  DeviceOptions device;
+  size_t threads = 0;
+  bool alone = false;
+  bool json = false;
+};
+
+// A run's trained model, and what it is tested with.
+struct Trained {
+  std::string name;
+  ModelSpec model;
+  std::vector<float> weights;
+  DataOptions data;
+  uint64_t eval_samples = 0;
+  Evaluation score = {};
+
+  bool has_tests_of(const Trained& other) const {
+    return data == other.data && eval_samples == other.eval_samples;
+  }
+};
+
+// Several runs with the same model and tests.
+struct Joined {
+  std::vector<size_t> runs;
+  std::string misfit = {};  // why they cannot be joined; empty if they can
+  Evaluation score = {};
+};
+
+// Only what a test depends on may be set.
+void check_sets(const std::vector<std::string>& sets) {
+  for (const std::string& assignment : sets) {
+    if (assignment.starts_with("data.") || assignment.starts_with("run.eval_samples=")) continue;
+    throw bad_request(
+        "--set",
+        fmt::format("'{}': a model is tested with other data.* and run.eval_samples at most", assignment));
+  }
+}
+
+std::vector<Trained> load(const TestOptions& options) {
+  std::vector<Trained> all;
+  for (const RunSummary& run : load_runs(options.folders)) {
+    Config config = RunWriter::config(run.folder);
+    options.config.apply_sets(config);
+    ModelSpec model = resolve_model(config.model);
+    std::vector<float> weights = RunWriter::weights(run.folder, model);
+    all.push_back({.name = run.name,
+                   .model = std::move(model),
+                   .weights = std::move(weights),
+                   .data = config.data,
+                   .eval_samples = config.run.eval_samples});
+  }
+  return all;
+}
+
+std::vector<Joined> joined_runs(const std::vector<Trained>& runs) {
+  std::vector<Joined> all;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto found = std::ranges::find_if(all, [&](const Joined& joined) {
+      const Trained& first = runs[joined.runs.front()];
+      return first.model == runs[i].model && first.has_tests_of(runs[i]);
+    });
+    if (found != all.end()) {
+      found->runs.push_back(i);
+    } else {
+      all.push_back({.runs = {i}, .misfit = ensemble_misfit(runs[i].model)});
+    }
+  }
+  std::erase_if(all, [](const Joined& joined) { return joined.runs.size() < 2; });
+  return all;
+}
+
+Evaluation test(Fleet& fleet, const ModelSpec& model, std::span<const float> weights) {
+  const auto state = fleet.make_state(model, {.optimizer = "fedavg"});
+  state->set_weights(weights);
+  const Evaluation score = fleet.evaluate(*state);
+  if (score.examples == 0)
+    throw bad_request("test", "the data have no test examples; see data.test_fraction");
+  return score;
+}
+
+// Every run and every ensemble, with data that are opened once for all that share them.
+void test_all(std::vector<Trained>& runs, std::vector<Joined>& ensembles, const std::string& device,
+              ThreadPool& pool) {
+  std::vector<bool> done(runs.size());
+  for (size_t first = 0; first < runs.size(); ++first) {
+    if (done[first]) continue;
+    LocalFleet fleet(open_split_federation(runs[first].data), device, pool, runs[first].eval_samples);
+    for (size_t i = first; i < runs.size(); ++i) {
+      if (!runs[i].has_tests_of(runs[first])) continue;
+      runs[i].score = test(fleet, runs[i].model, runs[i].weights);
+      done[i] = true;
+    }
+    for (Joined& joined : ensembles) {
+      const Trained& member = runs[joined.runs.front()];
+      if (!joined.misfit.empty() || !member.has_tests_of(runs[first])) continue;
+      std::vector<std::vector<float>> members;
+      for (const size_t i : joined.runs) members.push_back(runs[i].weights);
+      const Ensemble ensemble = make_ensemble(member.model, members);
+      joined.score = test(fleet, ensemble.model, ensemble.weights);
+    }
+  }
+}
+
+void print_table(const std::vector<Trained>& runs, const std::vector<Joined>& ensembles) {
+  std::vector<std::vector<std::string>> lines{{"run", "model", "accuracy", "loss", "examples"}};
+  const auto add = [&](const std::string& name, const ModelSpec& model, const Evaluation& score) {
+    lines.push_back({name, model.name, human_percent(score.accuracy()),
+                     fmt::format("{:.4f}", score.mean_loss()), fmt::format("{}", score.examples)});
+  };
+  for (const Trained& run : runs) add(run.name, run.model, run.score);
+  for (const Joined& joined : ensembles) {
+    if (joined.misfit.empty())
+      add(fmt::format("ensemble of {}", joined.runs.size()), runs[joined.runs.front()].model, joined.score);
+  }
+  fmt::print("{}", align_table(lines, "llrrr"));
+  for (const Joined& joined : ensembles) {
+    if (!joined.misfit.empty())
+      fmt::print("no ensemble of {}: {}\n", runs[joined.runs.front()].model.name, joined.misfit);
+  }
+}
+
+Json score_json(const Evaluation& score) {
+  return {{"accuracy", score.accuracy()}, {"loss", score.mean_loss()}, {"examples", score.examples}};
+}
+
+void print_json(const std::vector<Trained>& runs, const std::vector<Joined>& ensembles) {
+  Json result{{"runs", Json::array()}, {"ensembles", Json::array()}};
+  for (const Trained& run : runs) {
+    Json line{{"run", run.name}, {"model", run.model.name}, {"parameters", run.weights.size()}};
+    line.update(score_json(run.score));
+    result["runs"].push_back(line);
+  }
+  for (const Joined& joined : ensembles) {
+    if (!joined.misfit.empty()) continue;
+    const Trained& member = runs[joined.runs.front()];
+    Json line{{"runs", Json::array()},
+              {"model", member.model.name},
+              {"parameters", joined.runs.size() * member.weights.size()}};
+    for (const size_t i : joined.runs) line["runs"].push_back(runs[i].name);
+    line.update(score_json(joined.score));
+    result["ensembles"].push_back(line);
+  }
+  fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void run(const TestOptions& options) {
+  check_sets(options.config.sets);
+  const std::string device = options.device.trainer("cpu");
+  std::vector<Trained> runs = load(options);
+  std::vector<Joined> ensembles;
+  if (!options.alone) ensembles = joined_runs(runs);
+  ThreadPool pool(options.threads);
+  test_all(runs, ensembles, device, pool);
+  options.json ? print_json(runs, ensembles) : print_table(runs, ensembles);
+}
+
+}  // namespace
+
+void add_test_command(CLI::App& program) {
+  auto options = std::make_shared<TestOptions>();
+  CLI::App* command = program.add_subcommand(
+      "test", "Test the trained models of runs, and the ensemble of those with the same model");
+  command->add_option("FOLDER", options->folders, "run folders")->required();
+  command
+      ->add_option("--set", options->config.sets,
+                   "key=value; data.* or run.eval_samples instead of what the runs have")
+      ->allow_extra_args(false);
+  options->device.add_to(*command, "cpu");
+  command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
+      ->check(whole_number(0, 1024));
+  command->add_flag("--alone", options->alone, "test no ensembles, which take more memory than their models");
+  command->add_flag("--json", options->json, "print one JSON value");
+  command->footer(
+      "The data and how many examples of them are those of each run. An ensemble answers with the mean of "
+      "its\n"
+      "members' logits; runs are joined that have the same model and the same data.");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace subfleet::cli

@@ -1,0 +1,1 @@
+"""Subfleet as a Flower app."""

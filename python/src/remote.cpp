@@ -1,0 +1,174 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "data/absent.h"
+#include "fleet.h"
+#include "fleet/remote/remote_fleet.h"
+#include "report/progress.h"
+#include "report/round_progress.h"
+#include "run.h"
+#include "subfleet/error.h"
+
+namespace subfleet::python {
+namespace {
+
+// A transport that is a Python object with the methods of Transport. Called by a thread without the GIL.
+class PythonTransport final : public Transport {
+ public:
+  explicit PythonTransport(nb::object object) : object_(std::move(object)) {}
+  ~PythonTransport() override {
+    const nb::gil_scoped_acquire acquire;
+    object_.reset();
+  }
+
+  void send(const RemoteJob& job) override {
+    const nb::gil_scoped_acquire acquire;
+    object_.attr("send")(job.client, job.row, bytes_of(job.message));
+  }
+
+  std::optional<Arrival> next(double seconds) override {
+    const nb::gil_scoped_acquire acquire;
+    const nb::object arrival = object_.attr("next")(seconds);
+    if (arrival.is_none()) return std::nullopt;
+    return nb::cast<Arrival>(arrival);
+  }
+
+  std::vector<Traffic> finish() override {
+    const nb::gil_scoped_acquire acquire;
+    std::vector<Traffic> moved;
+    for (const auto& [down, up] :
+         nb::cast<std::vector<std::pair<uint64_t, uint64_t>>>(object_.attr("finish")()))
+      moved.push_back({down, up});
+    return moved;
+  }
+
+  void told(size_t job, const JobResult& result) override {
+    const nb::gil_scoped_acquire acquire;
+    object_.attr("told")(job, std::string(outcome_name(result.outcome)), result.why);
+  }
+
+ private:
+  nb::object object_;
+};
+
+// Clients elsewhere; states and tests here.
+struct BoundRemoteFleet final : BoundFleet {
+  BoundRemoteFleet(const Config& config, nb::object python, uint32_t clients, bool test,
+                   const std::string& device, size_t threads)
+      : transport(std::move(python)) {
+    const nb::gil_scoped_release release;
+    const ModelSpec model = resolve_model(config.model);
+    pool = std::make_unique<ThreadPool>(threads);
+    here = std::make_unique<LocalFleet>(
+        test ? open_split_federation(config.data)
+             : SplitFederation(
+                   std::make_unique<AbsentFederation>(model.input, static_cast<uint32_t>(class_count(model))),
+                   0, 0.0),
+        device, *pool, config.run.eval_samples);
+    if (clients == 0) clients = here->clients();
+    if (clients == 0)
+      throw bad_request("clients", "how many the federation has must be said where the server has no data");
+    fleet = std::make_unique<RemoteFleet>(
+        transport, *here,
+        RemoteOptions{
+            .clients = clients, .deadline = config.round.deadline, .min_replies = config.round.min_replies});
+    workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
+  }
+  // Members go before what BoundFleet holds, but its fleet uses them, and `here` its pool.
+  ~BoundRemoteFleet() override { fleet.reset(); }
+
+  PythonTransport transport;
+  std::unique_ptr<LocalFleet> here;
+};
+
+// The lines that `subfleet train` shows where there is no terminal, for whoever prints by other means.
+class ProgressLines {
+ public:
+  explicit ProgressLines(BoundRun& run)
+      : stream_(::open_memstream(&text_, &size_)),
+        progress_(stream_, Progress::Mode::kLines,
+                  {.rounds = run.run().config().run.rounds,
+                   .start_round = run.run().round(),
+                   .width = [] { return size_t{120}; }}),
+        shown_(progress_, run.bytes()) {}
+  ~ProgressLines() {
+    progress_.finish();
+    std::fclose(stream_);
+    std::free(text_);
+  }
+  ProgressLines(const ProgressLines&) = delete;
+  ProgressLines& operator=(const ProgressLines&) = delete;
+
+  std::string after(BoundRun& run, const RoundRecord& record) {
+    shown_.round_done(run.run(), record);
+    std::fflush(stream_);
+    std::string lines(text_ + taken_, size_ - taken_);
+    taken_ = size_;
+    return lines;
+  }
+
+ private:
+  char* text_ = nullptr;
+  size_t size_ = 0, taken_ = 0;
+  std::FILE* stream_;
+  Progress progress_;
+  RoundProgress shown_;
+};
+
+void bind_arrivals(nb::module_& m) {
+  nb::class_<Arrival>(m, "Arrival", "What a transport hears of the job with that number.")
+      .def_static(
+          "reply",
+          [](size_t job, const nb::bytes& bytes) {
+            const std::span<const std::byte> all = span_of(bytes);
+            return Arrival{.job = job, .kind = Arrival::Kind::kReply, .reply = {all.begin(), all.end()}};
+          },
+          nb::arg("job"), nb::arg("update"), "Bytes that claim to be an encoded UpdateMessage.")
+      .def_static(
+          "lost",
+          [](size_t job, const std::string& why) {
+            return Arrival{.job = job, .kind = Arrival::Kind::kLost, .why = why};
+          },
+          nb::arg("job"), nb::arg("why"), "Nobody will answer.")
+      .def_static(
+          "refused",
+          [](size_t job, const std::string& why) {
+            return Arrival{.job = job, .kind = Arrival::Kind::kRefused, .why = why};
+          },
+          nb::arg("job"), nb::arg("why"), "An answer that is no update.");
+}
+
+}  // namespace
+
+void bind_remote(nb::module_& m) {
+  bind_arrivals(m);
+  nb::class_<BoundRemoteFleet, BoundFleet>(
+      m, "RemoteFleet",
+      "Clients elsewhere, behind a transport: an object with send(client, row, job), next(seconds) -> "
+      "Arrival "
+      "or None, finish() -> [(bytes down, bytes up)] of the jobs since the last finish(), and told(job, "
+      "outcome, why). Jobs are counted by their sends since then. Nothing that arrives is trusted.")
+      .def(
+          "__init__",
+          [](BoundRemoteFleet* self, const Config& config, nb::object transport, uint32_t clients, bool test,
+             const std::string& device, size_t threads) {
+            new (self) BoundRemoteFleet(config, std::move(transport), clients, test, device, threads);
+          },
+          nb::arg("config"), nb::arg("transport"), nb::arg("clients") = 0, nb::arg("test") = true,
+          nb::arg("device") = "cpu", nb::arg("threads") = 0,
+          "`test`: whether the server has the data of the settings data.*, to test with. 0 clients: as many "
+          "as these data have.");
+  nb::class_<ProgressLines>(m, "ProgressLines", "What `subfleet train` shows where there is no terminal.")
+      .def(nb::init<BoundRun&>(), nb::arg("run"), "Of the rounds that the run is yet to do.")
+      .def("after", &ProgressLines::after, nb::arg("run"), nb::arg("record"),
+           "The lines to be shown after a round; often none.");
+}
+
+}  // namespace subfleet::python

@@ -1,0 +1,92 @@
+"""Pulling one reply, whatever its sender has done to it."""
+
+import functools
+import threading
+import time
+from typing import Optional
+
+import httpx
+from flwr.app import Message
+from flwr.common.constant import ErrorCode
+
+
+class BadReply(Exception):
+    """An answer came, and it is of no use."""
+
+
+class NodeLost(Exception):
+    """No answer will come."""
+
+
+# Flower's own errors that mean silence; the others have the node's words.
+_LOST = {ErrorCode.MESSAGE_UNAVAILABLE, ErrorCode.REPLY_MESSAGE_UNAVAILABLE, ErrorCode.NODE_UNAVAILABLE}
+
+
+def limit_object_pulls(seconds: float) -> None:
+    """Makes the grid give up after so many seconds on a reply whose upload was never finished, and look for the rest
+    of one every half second. Flower itself waits for three minutes, and its threads keep the process from ending."""
+    from flwr.superlink.grid import http_grid
+
+    pull = getattr(http_grid.pull_objects, "__wrapped__", http_grid.pull_objects)
+
+    @functools.wraps(pull)
+    def limited(*args, **more):
+        thread = threading.current_thread()
+        thread.is_pulling_objects = True
+        try:
+            return pull(*args, **{**more, "max_time": seconds, "initial_backoff": 0.05, "backoff_cap": 0.5})
+        finally:
+            thread.is_pulling_objects = False
+
+    http_grid.pull_objects = limited
+
+
+def is_pulling_objects(thread: threading.Thread) -> bool:
+    """Whether a reply has come, and the thread is after its objects."""
+    return getattr(thread, "is_pulling_objects", False)
+
+
+_waiting = [0]  # how many threads are in pull_reply()
+
+
+def pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -> Optional[Message]:
+    """The reply to a message; None if `closed` was set or the time has passed. Only this one message is asked for, so
+    that what is wrong with it holds up nobody else. Raises BadReply or NodeLost."""
+    _waiting[0] += 1
+    try:
+        return _pull_reply(grid, message_id, closed, seconds)
+    finally:
+        _waiting[0] -= 1
+
+
+def _pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -> Optional[Message]:
+    start = time.monotonic()
+    while True:
+        waited = time.monotonic() - start
+        if waited >= seconds:
+            return None
+        try:
+            replies = list(grid.pull_messages([message_id]))
+        except httpx.TransportError:  # the SuperLink is out of reach for a moment
+            replies = []
+        except Exception as error:
+            raise BadReply(f"the reply cannot be read: {type(error).__name__}: {line(error)}") from None
+        for reply in replies:
+            if reply.metadata.reply_to_message_id != message_id:
+                continue
+            if not reply.has_error():
+                return reply
+            if "upload" in (reply.error.reason or ""):
+                raise BadReply("its upload was not finished")
+            if reply.error.code in _LOST:
+                raise NodeLost(line(reply.error.reason))
+            raise BadReply(f"it says: {line(reply.error.reason)}")
+        # A SuperLink answers one or two hundred requests a second, and nodes need most of them: all threads together ask
+        # at most fifty times a second, and each after an eighth of the time that it has waited.
+        if closed.wait(min(max(waited / 8, 0.2, _waiting[0] / 50), 3.0)):
+            return None
+
+
+def line(text) -> str:
+    """Somebody else's words, on one line."""
+    return " ".join(str(text).split())[:200]

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What Flower's messages are made of: trees of objects that are named by their hash. An object's bytes are
+// "Kind childid,childid bodysize", a zero byte, and the body.
+namespace subfleet::flower {
+
+// The name of an object: SHA-256 of its bytes, in small hexadecimal digits.
+std::string object_id(std::string_view head, std::span<const std::byte> body);
+bool is_object_id(std::string_view text);
+
+// An object as it arrived; the views are into its bytes.
+struct ObjectView {
+  std::string_view kind;
+  std::vector<std::string> children;
+  std::string_view body;
+};
+
+// Throws Error unless the bytes are those of `id`, well-formed, and of that kind.
+ObjectView read_object(std::string_view bytes, std::string_view id, std::string_view kind);
+// The kind of an object that hashes to `id`.
+std::string_view object_kind(std::string_view bytes, std::string_view id);
+
+// An object to be sent. The body is the caller's and outlives it.
+struct Object {
+  std::string id;
+  std::string head;  // up to and with the zero byte
+  std::span<const std::byte> body;
+  std::string bytes() const;
+};
+Object make_object(std::string_view kind, std::span<const std::string> children,
+                   std::span<const std::byte> body);
+
+}  // namespace subfleet::flower

@@ -1,0 +1,94 @@
+#include "model/ensemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "model/layers.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+constexpr std::array<std::string_view, 6> kPossible{"avgpool", "conv2d",  "dense",
+                                                    "flatten", "maxpool", "relu"};
+
+bool has_weights(const LayerSpec& layer) { return layer_type(layer.type).uses(&LayerSpec::units); }
+
+// The members read the same input and answer for the same classes: what comes into the first layer with
+// weights and what leaves the last is shared, all between is each member's own.
+struct Ends {
+  size_t first = 0, last = 0;  // layers with weights
+};
+
+Ends ends_of(const ModelSpec& model) {
+  const auto first = std::ranges::find_if(model.layers, has_weights);
+  const auto last = std::find_if(model.layers.rbegin(), model.layers.rend(), has_weights);
+  if (first == model.layers.end()) throw bad_request(model.name, "no layer has weights");
+  return {.first = static_cast<size_t>(first - model.layers.begin()),
+          .last = model.layers.size() - 1 - static_cast<size_t>(last - model.layers.rbegin())};
+}
+
+// Adds one member's tensor to the ensemble's, `factor` times, from that row and column on.
+void add_block(const ParameterSpec& part, std::span<const float> values, const ParameterSpec& whole,
+               std::span<float> into, size_t first_row, size_t first_column, float factor) {
+  const size_t width = part.columns * part.inner, whole_width = whole.columns * whole.inner;
+  for (size_t row = 0; row < part.rows; ++row) {
+    const float* from = values.data() + part.offset + row * width;
+    float* to = into.data() + whole.offset + (first_row + row) * whole_width + first_column * whole.inner;
+    for (size_t i = 0; i < width; ++i) to[i] += factor * from[i];
+  }
+}
+
+}  // namespace
+
+std::string ensemble_misfit(const ModelSpec& model) {
+  const size_t last = ends_of(model).last;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const std::string& type = model.layers[i].type;
+    if (std::ranges::find(kPossible, type) == kPossible.end()) {
+      return fmt::format("{}: the units of several {} layers cannot stand side by side in one",
+                         layer_label(model, i), type);
+    }
+    if (i > last && type != "avgpool" && type != "flatten") {
+      return fmt::format("{}: behind the last layer with weights, a {} of the mean is not the mean",
+                         layer_label(model, i), type);
+    }
+  }
+  return {};
+}
+
+Ensemble make_ensemble(const ModelSpec& model, std::span<const std::vector<float>> members) {
+  if (members.empty()) throw bad_request("ensemble", "of no models");
+  if (const std::string misfit = ensemble_misfit(model); !misfit.empty())
+    throw bad_request("ensemble", misfit);
+  const auto [first, last] = ends_of(model);
+  Ensemble ensemble{.model = model, .weights = {}};
+  for (size_t i = first; i < last; ++i) {
+    if (has_weights(model.layers[i])) ensemble.model.layers[i].units *= members.size();
+  }
+  check_model(ensemble.model);
+
+  const std::vector<ParameterSpec> parts = model_parameters(model), wholes = model_parameters(ensemble.model);
+  const size_t size = parameter_count(model);
+  const float share = 1.0f / static_cast<float>(members.size());
+  ensemble.weights.assign(parameter_count(ensemble.model), 0.0f);
+  for (size_t member = 0; member < members.size(); ++member) {
+    if (members[member].size() != size) {
+      throw bad_request("ensemble", fmt::format("member {} has {} weights, but {} has {}", member + 1,
+                                                members[member].size(), model.name, size));
+    }
+    for (size_t t = 0; t < parts.size(); ++t) {
+      const bool shared_rows = wholes[t].rows == parts[t].rows,
+                 shared_columns = wholes[t].columns == parts[t].columns;
+      add_block(parts[t], members[member], wholes[t], ensemble.weights,
+                shared_rows ? 0 : member * parts[t].rows, shared_columns ? 0 : member * parts[t].columns,
+                shared_rows ? share : 1.0f);
+    }
+  }
+  return ensemble;
+}
+
+}  // namespace subfleet

@@ -1,0 +1,230 @@
+#include "report/reproduce_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "report/markdown.h"
+#include "report/sweep_chart.h"
+#include "reproduce/predictors.h"
+
+namespace subfleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Lines = std::vector<std::vector<std::string>>;
+
+// As many decimals as the paper prints, and one more; without one, four digits in all.
+std::string number_text(double number, const Claim& paper) {
+  if (paper.kind == Claim::Kind::kNone) return fmt::format("{:.4g}", number);
+  const int decimals = static_cast<int>(std::lround(-std::log10(2 * paper.half_digit)));
+  return fmt::format("{:.{}f}", number, decimals == 0 && number == std::round(number) ? 0 : decimals + 1);
+}
+
+std::string unit_text(const std::string& unit) { return unit == "%" ? " %" : unit; }
+
+std::string ours_text(const ExpectedValue& value, const ReadingResult& result) {
+  if (!result.ours) return "-";
+  std::string text = number_text(result.ours->mean, value.paper);
+  if (result.ours->interval) text += " ± " + number_text(*result.ours->interval, value.paper);
+  text += unit_text(value.unit);
+  if (result.verdict == Verdict::kAgrees) text += " ✓";
+  if (result.verdict == Verdict::kDiffers) text += " ✗";
+  return text;
+}
+
+std::string paper_text(const ExpectedValue& value) {
+  return value.paper.kind == Claim::Kind::kNone ? "-" : value.paper.text + unit_text(value.unit);
+}
+
+bool has_claims(const Experiment& experiment) {
+  return std::ranges::any_of(
+      experiment.values, [](const ExpectedValue& value) { return value.paper.kind != Claim::Kind::kNone; });
+}
+
+Lines lines_of(const ExperimentResult& result) {
+  const Experiment& experiment = *result.experiment;
+  const bool compared = has_claims(experiment);
+  Lines lines{{"value"}};
+  if (compared) lines[0].emplace_back("paper");
+  for (const std::string& reading : experiment.readings)
+    lines[0].push_back(reading.empty() ? "ours" : reading);
+  for (size_t i = 0; i < experiment.values.size(); ++i) {
+    const ExpectedValue& value = experiment.values[i];
+    auto& line = lines.emplace_back(std::vector<std::string>{value.what});
+    if (compared) line.push_back(paper_text(value));
+    for (const ReadingResult& reading : result.results[i]) line.push_back(ours_text(value, reading));
+  }
+  return lines;
+}
+
+// Why what differs differs, as far as the experiment's file says.
+std::string reasons(const ExperimentResult& result) {
+  std::string text;
+  for (size_t i = 0; i < result.results.size(); ++i) {
+    const ExpectedValue& value = result.experiment->values[i];
+    const bool differs = std::ranges::any_of(
+        result.results[i], [](const ReadingResult& r) { return r.verdict == Verdict::kDiffers; });
+    if (differs && !value.reason.empty()) text += fmt::format("- {}: {}\n", value.what, value.reason);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string seeds_text(const Experiment& experiment) {
+  if (experiment.plans.empty() || experiment.kind == ExperimentKind::kFacts) return {};
+  return fmt::format("{} seeds each. ", experiment.plans[0].seeds.size());
+}
+
+// Rounds to the target over rates, of each run: the mean over the seeds, and their spread.
+Chart rates_chart(const Experiment& experiment, const Measured& measured, const std::string& title) {
+  Chart chart{.title = title,
+              .x_label = "server learning rate",
+              .y_label = "rounds to the target",
+              .y_unit = Unit::kCount,
+              .log_x = true,
+              .marked = true,
+              .series = {}};
+  for (const SweepRun& run : measured.plan->runs) {
+    Series line{.name = run.name, .points = {}};
+    for (const double rate : experiment.rates) {
+      ExpectedValue value;
+      value.measure = "rounds";
+      value.run = run.name;
+      value.at = rate;
+      const auto rounds = measure(value, ExperimentKind::kRates, measured);
+      if (!rounds) continue;
+      const double x = std::pow(10, rate), half = rounds->interval.value_or(0);
+      line.points.push_back({x, rounds->mean});
+      line.band.push_back({x, std::max(0.0, rounds->mean - half), rounds->mean + half});
+    }
+    if (!line.points.empty()) chart.series.push_back(std::move(line));
+  }
+  return chart;
+}
+
+// Accuracy over what a run's books are good at, with error bars.
+Chart predictor_chart(const std::string& property, const Measured& measured) {
+  Chart chart{.title = {},
+              .x_label = fmt::format("{} of the code books", property),
+              .y_label = "accuracy",
+              .marked = true,
+              .series = {}};
+  double lowest = 100;
+  for (const Predicted& run : predicted(property, measured)) {
+    const double y = run.accuracy.mean / 100, half = run.accuracy.interval.value_or(0) / 100;
+    chart.series.push_back(
+        {.name = run.run, .points = {{run.property, y}}, .band = {{run.property, y - half, y + half}}});
+    lowest = std::min(lowest, 100 * (y - half));
+  }
+  chart.y_from = std::floor(lowest) / 100;
+  return chart;
+}
+
+}  // namespace
+
+Agreement agreement(const ExperimentResult& result) {
+  Agreement best;
+  for (size_t reading = 0; reading < result.experiment->readings.size(); ++reading) {
+    Agreement one{.reading = result.experiment->readings[reading]};
+    for (const auto& value : result.results) {
+      if (value[reading].verdict == Verdict::kNothingToCompare) continue;
+      ++one.compared;
+      one.agree += value[reading].verdict == Verdict::kAgrees ? 1 : 0;
+    }
+    if (best.compared == 0 || one.agree > best.agree) best = one;
+  }
+  return best;
+}
+
+std::string reproduce_table(const ExperimentResult& result) {
+  const Lines lines = lines_of(result);
+  return align_table(lines, "l" + std::string(lines[0].size() - 1, 'r'));
+}
+
+std::string reproduce_markdown(const ExperimentResult& result) {
+  const Experiment& experiment = *result.experiment;
+  std::string text = fmt::format("## {}\n\n", experiment.title);
+  text += fmt::format("`subfleet reproduce {}`", experiment.name);
+  if (!experiment.paper.empty()) text += fmt::format(": {} of the paper", experiment.paper);
+  text += ". " + seeds_text(experiment) + experiment.about + "\n\n";
+  if (!experiment.values.empty()) text += markdown_table(lines_of(result)) + "\n" + reasons(result);
+  for (const Picture& picture : reproduce_pictures(result))
+    text += fmt::format("![{}]({})\n\n", picture.title, picture.file);
+  if (!result.trainers.empty()) text += fmt::format("Trained by {}.\n\n", fmt::join(result.trainers, "; "));
+  return text;
+}
+
+std::string reproduce_json(const std::vector<ExperimentResult>& results) {
+  const auto verdict_name = [](Verdict verdict) -> Json {
+    if (verdict == Verdict::kNothingToCompare) return nullptr;
+    return verdict == Verdict::kAgrees ? "agrees" : "differs";
+  };
+  Json all = Json::array();
+  for (const ExperimentResult& result : results) {
+    Json values = Json::array();
+    for (size_t i = 0; i < result.results.size(); ++i) {
+      const ExpectedValue& value = result.experiment->values[i];
+      Json readings = Json::array();
+      for (size_t reading = 0; reading < result.results[i].size(); ++reading) {
+        const ReadingResult& one = result.results[i][reading];
+        Json json = {{"reading", result.experiment->readings[reading]},
+                     {"mean", nullptr},
+                     {"interval", nullptr},
+                     {"count", 0},
+                     {"verdict", verdict_name(one.verdict)}};
+        if (one.ours) {
+          json["mean"] = one.ours->mean;
+          json["count"] = one.ours->count;
+          if (one.ours->interval) json["interval"] = *one.ours->interval;
+        }
+        readings.push_back(std::move(json));
+      }
+      Json paper = nullptr;
+      if (value.paper.kind != Claim::Kind::kNone) paper = value.paper.text;
+      values.push_back({{"value", value.what},
+                        {"measure", value.measure},
+                        {"unit", value.unit},
+                        {"paper", paper},
+                        {"readings", std::move(readings)}});
+    }
+    all.push_back({{"experiment", result.experiment->name},
+                   {"title", result.experiment->title},
+                   {"paper", result.experiment->paper},
+                   {"trained_by", result.trainers},
+                   {"values", std::move(values)}});
+  }
+  return all.dump(1) + "\n";
+}
+
+std::vector<Picture> reproduce_pictures(const ExperimentResult& result) {
+  const Experiment& experiment = *result.experiment;
+  std::vector<Picture> pictures;
+  if (!experiment.runs_of.empty()) return pictures;  // that experiment has them
+  for (size_t reading = 0; reading < result.measured.size(); ++reading) {
+    const Measured& measured = result.measured[reading];
+    const std::string& name = experiment.readings[reading];
+    const std::string title = name.empty() ? experiment.title : fmt::format("{}: {}", experiment.title, name);
+    const std::string stem =
+        name.empty() ? experiment.name : fmt::format("{}-{}", experiment.name, slug_of(name));
+    const auto add = [&](const std::string& file, Chart chart) {
+      chart.title = title;
+      if (!chart.series.empty()) pictures.push_back({file, title, std::move(chart)});
+    };
+    if (experiment.kind == ExperimentKind::kRuns) {
+      add(stem + "-rounds.svg", sweep_chart(measured.results, ChartOver::kRounds));
+      add(stem + "-bytes.svg", sweep_chart(measured.results, ChartOver::kBytes));
+      for (const ExpectedValue& value : experiment.values) {
+        if (value.measure == "rank correlation")
+          add(fmt::format("{}-{}.svg", stem, value.property), predictor_chart(value.property, measured));
+      }
+    } else if (experiment.kind == ExperimentKind::kRates) {
+      add(stem + ".svg", rates_chart(experiment, measured, title));
+    }
+  }
+  return pictures;
+}
+
+}  // namespace subfleet

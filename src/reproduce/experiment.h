@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sweep/plan.h"
+
+namespace subfleet {
+
+// What an experiment does with each of its runs and seeds.
+enum class ExperimentKind {
+  kRuns,      // trains it
+  kSearches,  // searches for its best rate
+  kRates,     // counts the rounds to the target with each of some rates
+  kFacts,     // nothing: its values follow from the network and the codes
+};
+
+// What a publication says of a value: a number, or a side on which it lies.
+struct Claim {
+  enum class Kind { kNone, kEqual, kBelow, kAbove };
+  Kind kind = Kind::kNone;
+  double number = 0;
+  double half_digit = 0;  // half of the last digit that is printed
+  std::string text = {};  // as printed
+};
+Claim parse_claim(const std::string& text);  // "83.8", "< 0", "> 1"; throws Error
+
+// One number of an experiment: what it is called, how it is measured, and what the paper has.
+struct ExpectedValue {
+  std::string what;
+  std::string measure;   // of measures.h or facts.h
+  std::string run, of;   // the run that is measured, and the one that it is compared with
+  std::string layer;     // facts
+  std::string property;  // of code books, for "rank correlation"
+  std::optional<double> at;
+  std::string unit;  // "%", "x"
+  Claim paper;
+  std::string reason;  // why ours differs, if it does
+};
+
+// An experiment file: runs, each with several seeds and under one or more readings of the paper, and the
+// numbers that are read off them.
+struct Experiment {
+  std::string name;  // of its file, without ".toml"
+  std::string title;
+  std::string paper;  // where the paper has it; empty: it is not of the paper
+  std::string about;  // what to know when comparing
+  ExperimentKind kind = ExperimentKind::kRuns;
+  std::vector<double> rates;  // kRates: in log10
+  std::string runs_of;        // its runs are those of this other experiment
+  std::string
+      rates_from;  // each run's rate is the one that the searches of this other experiment found most often
+  std::vector<std::string> readings;  // their names; a single one without a name where the file has none
+  std::vector<SweepPlan> plans;       // one per reading; with runs_of: none until adopt_runs()
+  std::vector<ExpectedValue> values;
+};
+
+// `change` may change the configuration of every run, but not of facts, before it is checked. Throws Error.
+Experiment parse_experiment(std::string_view text, const std::string& name,
+                            const std::function<void(Config&)>& change);
+
+// Gives an experiment with runs_of the plans of that experiment. Throws Error if they lack a run of its
+// values.
+void adopt_runs(Experiment& experiment, const Experiment& other);
+
+// A folder's experiments, by name; none if it is not there.
+std::vector<std::string> experiment_names(const std::filesystem::path& folder);
+
+// Names a configuration by everything that decides what comes of it, so that equal ones share a folder.
+std::string settings_name(const Config& config);
+
+}  // namespace subfleet

@@ -1,0 +1,225 @@
+#include "reproduce/measures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "reproduce/predictors.h"
+#include "subfleet/error.h"
+
+namespace subfleet {
+namespace {
+
+using Values = std::vector<double>;
+
+size_t number_of(const Measured& measured, const std::string& name) {
+  const auto& runs = measured.plan->runs;
+  return static_cast<size_t>(std::ranges::find(runs, name, &SweepRun::name) - runs.begin());
+}
+
+const RunResult& run_of(const Measured& measured, const std::string& name) {
+  return measured.results.runs[number_of(measured, name)];
+}
+
+// What a function makes of the two runs' results with the same seed, for those seeds that both have.
+Values paired(const ExpectedValue& value, const Measured& measured,
+              const std::function<std::optional<double>(const SeedResult&, const SeedResult&)>& function) {
+  Values values;
+  for (const SeedResult& ours : run_of(measured, value.run).seeds) {
+    for (const SeedResult& theirs : run_of(measured, value.of).seeds) {
+      if (ours.seed != theirs.seed) continue;
+      if (const auto one = function(ours, theirs)) values.push_back(*one);
+    }
+  }
+  return values;
+}
+
+Values accuracies(const ExpectedValue& value, const Measured& measured) {
+  Values values;
+  for (const SeedResult& seed : run_of(measured, value.run).seeds) {
+    if (seed.accuracy) values.push_back(100 * *seed.accuracy);
+  }
+  return values;
+}
+
+Values accuracy_ratios(const ExpectedValue& value, const Measured& measured) {
+  return paired(value, measured, [](const SeedResult& a, const SeedResult& b) {
+    return a.accuracy && b.accuracy ? std::optional(100 * *a.accuracy / *b.accuracy) : std::nullopt;
+  });
+}
+
+Values accuracy_differences(const ExpectedValue& value, const Measured& measured) {
+  return paired(value, measured, [](const SeedResult& a, const SeedResult& b) {
+    return a.accuracy && b.accuracy ? std::optional(100 * (*a.accuracy - *b.accuracy)) : std::nullopt;
+  });
+}
+
+Values bytes_saved(const ExpectedValue& value, const Measured& measured) {
+  const double ours = run_of(measured, value.run).bytes_per_round,
+               theirs = run_of(measured, value.of).bytes_per_round;
+  return ours > 0 && theirs > 0 ? Values{100 * (1 - ours / theirs)} : Values{};
+}
+
+// How many times fewer bytes a run needs to the highest accuracy that both reach.
+Values bytes_ratios(const ExpectedValue& value, const Measured& measured) {
+  const auto highest = [](const SeedResult& result) {
+    double most = 0;
+    for (const SweepTest& test : result.tests) {
+      if (bytes_to_reach(result.tests, test.smoothed)) most = std::max(most, test.smoothed);
+    }
+    return most;
+  };
+  return paired(value, measured, [&](const SeedResult& a, const SeedResult& b) -> std::optional<double> {
+    const double level = std::min(highest(a), highest(b));
+    const auto ours = bytes_to_reach(a.tests, level), theirs = bytes_to_reach(b.tests, level);
+    if (level == 0 || !ours || !theirs) return std::nullopt;
+    return static_cast<double>(*theirs) / static_cast<double>(*ours);
+  });
+}
+
+// What a function makes of the searches of a run.
+Values of_searches(const std::string& run, const Measured& measured,
+                   const std::function<std::optional<double>(const FinishedSearch&)>& function) {
+  Values values;
+  for (const auto& search : measured.searches[number_of(measured, run)]) {
+    if (!search) continue;
+    if (const auto one = function(*search)) values.push_back(*one);
+  }
+  return values;
+}
+
+std::optional<double> rounds_found(const FinishedSearch& search) {
+  return search.log10 ? std::optional<double>(search.rounds) : std::nullopt;
+}
+
+Values search_rounds(const ExpectedValue& value, const Measured& measured) {
+  return of_searches(value.run, measured, rounds_found);
+}
+
+Values extra_rounds(const ExpectedValue& value, const Measured& measured) {
+  return of_searches(value.run, measured, [](const FinishedSearch& search) {
+    return search.log10 ? std::optional(search.extra_rounds) : std::nullopt;
+  });
+}
+
+Values found_rates(const ExpectedValue& value, const Measured& measured) {
+  return of_searches(value.run, measured, [](const FinishedSearch& search) { return search.log10; });
+}
+
+// How many times faster the first run's searches end at the target than the second's, with the same seed.
+Values speed_ups(const ExpectedValue& value, const Measured& measured) {
+  const auto& ours = measured.searches[number_of(measured, value.run)];
+  const auto& theirs = measured.searches[number_of(measured, value.of)];
+  Values values;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    if (ours[i] && theirs[i] && ours[i]->log10 && theirs[i]->log10)
+      values.push_back(static_cast<double>(theirs[i]->rounds) / ours[i]->rounds);
+  }
+  return values;
+}
+
+Values rounds_at_rate(const ExpectedValue& value, const Measured& measured) {
+  Values values;
+  for (const auto& rates : measured.rates[number_of(measured, value.run)]) {
+    if (!rates) continue;
+    const auto found = rates->find(value.at.value_or(0));
+    if (found != rates->end() && found->second) values.push_back(*found->second);
+  }
+  return values;
+}
+
+// The rate that needs the fewest rounds, of each seed.
+Values fastest_rates(const ExpectedValue& value, const Measured& measured) {
+  Values values;
+  for (const auto& rates : measured.rates[number_of(measured, value.run)]) {
+    if (!rates) continue;
+    std::optional<std::pair<uint32_t, double>> best;
+    for (const auto& [log10, rounds] : *rates) {
+      if (rounds && (!best || *rounds < best->first)) best = {*rounds, log10};
+    }
+    if (best) values.push_back(best->second);
+  }
+  return values;
+}
+
+// In how many of a hundred searches a rate is found, with the wider side of Wilson's 95 % interval.
+std::optional<Estimate> share(const ExpectedValue& value, const Measured& measured) {
+  const Values found = of_searches(value.run, measured, [](const FinishedSearch& search) {
+    return std::optional(search.log10.value_or(std::nan("")));
+  });
+  if (found.empty()) return std::nullopt;
+  const auto n = static_cast<double>(found.size());
+  const double p = static_cast<double>(std::ranges::count(found, value.at.value_or(0))) / n;
+  constexpr double kZ = 1.959964;
+  const double centre = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
+  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  return Estimate{.mean = 100 * p,
+                  .interval = 100 * std::max(centre + half - p, p - (centre - half)),
+                  .count = found.size()};
+}
+
+std::optional<Estimate> prediction(const ExpectedValue& value, const Measured& measured) {
+  return rank_correlation(predicted(value.property, measured));
+}
+
+using Function = std::function<std::optional<Estimate>(const ExpectedValue&, const Measured&)>;
+
+// The mean over what is one value per seed.
+Function over_seeds(Values (*values)(const ExpectedValue&, const Measured&)) {
+  return
+      [=](const ExpectedValue& value, const Measured& measured) { return estimate(values(value, measured)); };
+}
+
+struct Measure {
+  std::string name;
+  ExperimentKind kind;
+  Function estimate;
+};
+
+const std::vector<Measure>& measures() {
+  using enum ExperimentKind;
+  static const std::vector<Measure> table{
+      {"accuracy", kRuns, over_seeds(accuracies)},
+      {"accuracy ratio", kRuns, over_seeds(accuracy_ratios)},
+      {"accuracy difference", kRuns, over_seeds(accuracy_differences)},
+      {"bytes per round saved", kRuns, over_seeds(bytes_saved)},
+      {"times fewer bytes", kRuns, over_seeds(bytes_ratios)},
+      {"rank correlation", kRuns, prediction},
+      {"share", kSearches, share},
+      {"rate", kSearches, over_seeds(found_rates)},
+      {"rounds", kSearches, over_seeds(search_rounds)},
+      {"extra rounds", kSearches, over_seeds(extra_rounds)},
+      {"speed-up", kSearches, over_seeds(speed_ups)},
+      {"rounds", kRates, over_seeds(rounds_at_rate)},
+      {"fastest rate", kRates, over_seeds(fastest_rates)},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> measure_names(ExperimentKind kind) {
+  std::vector<std::string> names;
+  for (const Measure& measure : measures()) {
+    if (measure.kind == kind) names.push_back(measure.name);
+  }
+  return names;
+}
+
+std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind, const Measured& measured) {
+  for (const Measure& one : measures()) {
+    if (one.kind == kind && one.name == value.measure) return one.estimate(value, measured);
+  }
+  throw unknown_name("measure", value.measure, measure_names(kind));
+}
+
+Verdict compare(const Claim& claim, const std::optional<Estimate>& ours) {
+  if (claim.kind == Claim::Kind::kNone || !ours) return Verdict::kNothingToCompare;
+  const double interval = ours->interval.value_or(0);
+  bool agrees = std::abs(ours->mean - claim.number) <= interval + claim.half_digit;
+  if (claim.kind == Claim::Kind::kBelow) agrees = ours->mean + interval < claim.number;
+  if (claim.kind == Claim::Kind::kAbove) agrees = ours->mean - interval > claim.number;
+  return agrees ? Verdict::kAgrees : Verdict::kDiffers;
+}
+
+}  // namespace subfleet

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reproduce/experiment.h"
+#include "search/memory_search.h"
+#include "store/folder_lock.h"
+#include "sweep/results.h"
+
+namespace subfleet {
+
+// A search that is over, as much of it as experiments use.
+struct FinishedSearch {
+  std::optional<double> log10;  // of the rate that it found; none: nothing reached the target
+  uint32_t rounds = 0;          // that rate's to the target
+  double extra_rounds = 0;      // what it cost beside them, by the paper's formula
+};
+
+// log10 of a rate, and the rounds to the target; none: not reached.
+using RateRounds = std::map<double, std::optional<uint32_t>>;
+
+// A run of an experiment with one seed, and where what comes of it lies.
+struct Trial {
+  ExperimentKind kind = ExperimentKind::kRuns;
+  std::string name;  // of its run
+  Config config;
+  std::vector<double> rates;     // kRates
+  std::filesystem::path path{};  // a run folder, or a JSON file
+};
+
+// What came of the runs of one reading: what is not finished is missing.
+struct Measured {
+  const SweepPlan* plan = nullptr;
+  SweepResults results;                                              // kRuns
+  std::vector<std::vector<std::optional<FinishedSearch>>> searches;  // kSearches: [run][seed]
+  std::vector<std::vector<std::optional<RateRounds>>> rates;         // kRates: [run][seed]
+};
+
+// The folder of all experiments: runs/ and searches/, in which equal configurations are one, whichever
+// experiment asks for them. Locked while this object lives.
+class Pool {
+ public:
+  // Makes the folder where needed.
+  explicit Pool(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+
+  Trial trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const;
+
+  // What is there of a reading.
+  Measured measured(const Experiment& experiment, size_t reading) const;
+  // Everything that trained for it.
+  std::vector<std::string> trainers(const Experiment& experiment) const;
+
+ private:
+  std::filesystem::path path_;
+  FolderLock lock_;
+};
+
+bool is_finished(const Trial& trial);
+// What came of a search, or of one candidate for each rate; `trainer` says what trained them.
+void save(const Trial& trial, const RateSearch& search, const std::string& trainer);
+void save(const Trial& trial, std::span<const RoundsToTarget> rounds, const std::string& trainer);
+
+// Gives the runs of an experiment with rates_from the rate that those searches found most often for the run
+// and reading of the same names, the lower of equals. False if one has none yet.
+bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& pool);
+
+}  // namespace subfleet

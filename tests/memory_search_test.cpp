@@ -1,0 +1,81 @@
+// A search in memory finds what the candidates' runs, one by one, say.
+
+#include "search/memory_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "search/candidate_runs.h"
+#include "tiny_run.h"
+
+namespace subfleet {
+namespace {
+
+Config search_config() {
+  Config config = tiny_config();
+  config.run.rounds = 15;
+  config.tune = {.start = 0.01,
+                 .steps = 1,
+                 .outward = 0,
+                 .target = {.value = 0.1, .times_chance = false},
+                 .window = 2,
+                 .max_rounds = 15};
+  config.server.optimizer = "fedadam";
+  validate(config);
+  return config;
+}
+
+// The rounds that a run alone takes to a mean of two median accuracies of 10 %.
+std::optional<uint32_t> rounds_alone(const Config& config, Fleet& fleet) {
+  Run run(config, fleet);
+  double before = 0;
+  for (uint32_t round = 1; round <= config.tune.max_rounds; ++round) {
+    const double now = run.step().train_accuracy_median;
+    if (round >= 2 && (before + now) / 2 >= 0.1) return round;
+    before = now;
+  }
+  return std::nullopt;
+}
+
+TEST(MemorySearch, CandidatesHaveTheRoundsOfRunsAlone) {
+  ThreadPool pool(2);
+  LocalFleet fleet = tiny_fleet(pool, "cpu");
+  const Config config = search_config();
+  RateSearch search(make_search_plan(config, fleet.classes()));
+  ASSERT_TRUE(search_in_memory(search, config, fleet, [] { return true; }));
+  ASSERT_NE(search.outcome(), RateSearch::Outcome::kSearching);
+  size_t reached = 0;
+  for (size_t i = 0; i < search.candidates().size(); ++i) {
+    const Candidate& candidate = search.candidates()[i];
+    if (candidate.fate != Fate::kReached) continue;
+    EXPECT_EQ(rounds_alone(candidate_config(config, search, i), fleet), candidate.round_count())
+        << candidate.value;
+    ++reached;
+  }
+  EXPECT_GT(reached, 0u);
+}
+
+TEST(MemorySearch, RoundsByValueAbandonsNobody) {
+  ThreadPool pool(2);
+  LocalFleet fleet = tiny_fleet(pool, "cpu");
+  const Config config = search_config();
+  const std::vector<double> values{0.0001, 0.003, 0.005, 0.01, 0.02, 0.05};
+  const auto found = rounds_by_value(config, values, fleet, [] { return true; });
+  ASSERT_TRUE(found);
+  std::optional<uint32_t> fastest, slowest;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Config own = config;
+    own.server.lr = values[i];
+    EXPECT_EQ((*found)[i].value, values[i]);
+    EXPECT_EQ((*found)[i].rounds, rounds_alone(own, fleet)) << values[i];
+    if (!(*found)[i].rounds) continue;
+    fastest = std::min(fastest.value_or(100), *(*found)[i].rounds);
+    slowest = std::max(slowest.value_or(0), *(*found)[i].rounds);
+  }
+  EXPECT_LT(fastest, slowest) << "the slower one was not stopped";
+  EXPECT_FALSE(rounds_by_value(config, values, fleet, [] { return false; }));
+}
+
+}  // namespace
+}  // namespace subfleet

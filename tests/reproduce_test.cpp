@@ -1,0 +1,159 @@
+// The reproduce command as a user meets it: searches, runs with the rates they found, stopped and started
+// again.
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "program.h"
+#include "report/markup_check.h"
+#include "temporary_folder.h"
+
+namespace subfleet {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr auto kCommon = R"(
+[[reading]]
+name = "over all"
+settings.server.mean = "all"
+[[reading]]
+name = "over holders"
+[settings]
+model.name = "emnist-mlp"
+data.writers = 30
+round.clients = 4
+server = { optimizer = "fedadam" }
+run = { rounds = 6, eval_every = 1, eval_samples = 200 }
+tune = { target = "2x", window = 1, steps = 1, outward = 0 }
+[[run]]
+name = "none"
+settings.code.family = "none"
+[[run]]
+name = "random"
+settings.code.family = "random"
+)";
+
+// A tiny paper: two searches each, runs with the rates that they found, and what follows from the network.
+std::filesystem::path tiny_paper(const TemporaryFolder& folder) {
+  const std::string common = kCommon;
+  make_folder(folder / "e" / "paper");
+  const auto write = [&](const char* name, const std::string& text) {
+    write_file(folder / "e" / "paper" / name, text);
+  };
+  write("searches.toml",
+        "title = \"S\"\npaper = \"Table 1\"\nkind = \"searches\"\nseeds = [1, 2]\n" + common +
+            "[[value]]\nrun = \"none\"\nmeasure = \"share\"\nat = [-3, -2]\npaper = [0, 50]\n");
+  write("extra.toml",
+        "title = \"X\"\nruns_of = \"searches\"\n"
+        "[[value]]\nrun = \"random\"\nmeasure = \"extra rounds\"\npaper = \"> 0\"\n");
+  write("accuracy.toml", "title = \"A\"\nrates_from = \"searches\"\nseeds = [1, 2]\nlast_rounds = 2\n" +
+                             common +
+                             "[[value]]\nrun = \"none\"\nmeasure = \"accuracy\"\nunit = \"%\"\npaper = "
+                             "\"-1000\"\nreason = \"it is below 0\"\n");
+  write("rates.toml", "title = \"R\"\nkind = \"rates\"\nrates = [-3, -2]\nseeds = [1]\n" + common +
+                          "[[value]]\nrun = \"none\"\nmeasure = \"rounds\"\nat = -2\n");
+  write("facts.toml",
+        "title = \"F\"\nkind = \"facts\"\n[[run]]\nname = \"cnn\"\n"
+        "[[value]]\nmeasure = \"parameters\"\nwhat = \"all\"\npaper = 6603710\n");
+  return folder / "e";
+}
+
+Json value_of(const Json& results, const std::string& experiment, size_t value) {
+  for (const Json& one : results) {
+    if (one.at("experiment") == experiment) return one.at("values").at(value);
+  }
+  return nullptr;
+}
+
+TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> command{
+      "reproduce", "all", "--experiments", tiny_paper(folder).string(), "--out", (folder / "o").string()};
+  const Outcome outcome = run_program(command);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\r'), std::string::npos);
+  const Json results = Json::parse(read_file(folder / "o" / "results.json"));
+  ASSERT_EQ(results.size(), 5u);
+
+  double shares = 0;
+  for (const size_t value : {0, 1}) {
+    const Json readings = value_of(results, "searches", value).at("readings");
+    ASSERT_EQ(readings.size(), 2u);
+    EXPECT_EQ(readings[0].at("count"), 2);
+    shares += readings[1].at("mean").get<double>();
+  }
+  EXPECT_LE(shares, 100);
+  EXPECT_EQ(value_of(results, "extra", 0).at("readings")[1].at("verdict"), "agrees");
+  const Json accuracy = value_of(results, "accuracy", 0);
+  EXPECT_EQ(accuracy.at("paper"), "-1000");
+  EXPECT_EQ(accuracy.at("readings")[1].at("verdict"), "differs");
+  EXPECT_GT(accuracy.at("readings")[1].at("mean").get<double>(), 2);
+  EXPECT_EQ(value_of(results, "facts", 0).at("readings")[0].at("verdict"), "agrees");
+
+  const std::string page = read_file(folder / "o" / "results.md");
+  EXPECT_NE(page.find("it is below 0"), std::string::npos) << page;
+  for (const char* picture :
+       {"accuracy-over-holders-bytes.svg", "accuracy-over-all-rounds.svg", "rates-over-all.svg"}) {
+    EXPECT_NE(page.find(picture), std::string::npos);
+    EXPECT_EQ(markup_fault(read_file(folder / "o" / picture)), "") << picture;
+  }
+
+  // Again: nothing is left to do, and the results are the same.
+  const Outcome again = run_program(command);
+  EXPECT_EQ(again.status, 0);
+  EXPECT_EQ(again.out.find("1/"), std::string::npos) << again.out;
+  EXPECT_EQ(Json::parse(read_file(folder / "o" / "results.json")), results);
+  EXPECT_EQ(read_file(folder / "o" / "results.md"), page);
+}
+
+TEST(Reproduce, GoesOnAfterASignalAndEndsWithTheSameResults) {
+  const TemporaryFolder folder;
+  const std::string experiments = tiny_paper(folder).string();
+  const auto command = [&](const char* out) {
+    return std::vector<std::string>{"reproduce",     "accuracy",  "--seeds", "1",
+                                    "--experiments", experiments, "--out",   (folder / out).string()};
+  };
+  ASSERT_EQ(run_program(command("whole")).status, 0);
+  const auto a_run_has_begun = [&] {
+    std::error_code code;
+    const std::filesystem::directory_iterator runs(folder / "cut" / "runs", code);
+    return !code && runs != std::filesystem::directory_iterator();
+  };
+  run_program(command("cut"), {.signal_when = a_run_has_begun, .signal = SIGKILL});
+  EXPECT_FALSE(std::filesystem::exists(folder / "cut" / "accuracy-over-all-rounds.svg"));
+  ASSERT_EQ(run_program(command("cut")).status, 0);
+  for (const char* name : {"results.json", "results.md"})
+    EXPECT_EQ(read_file(folder / "whole" / name), read_file(folder / "cut" / name));
+}
+
+TEST(Reproduce, BadRequestsAreOneLine) {
+  const TemporaryFolder folder;
+  const std::string experiments = tiny_paper(folder).string(), out = (folder / "o").string();
+  const auto outcome_of = [&](const std::vector<std::string>& more) {
+    return run_program(with({"reproduce", "--experiments", experiments, "--out", out}, more));
+  };
+  expect_one_line_error(outcome_of({}), 2, "say what");
+  expect_one_line_error(outcome_of({"serches"}), 2, "nearest: searches");
+  expect_one_line_error(run_program({"reproduce", "all", "--experiments", (folder / "none").string()}), 2,
+                        "is no folder of experiments");
+  const auto with_file = [&](const std::string& text) {
+    write_file(folder / "e" / "paper" / "bad.toml", text);
+    return outcome_of({"bad"});
+  };
+  expect_one_line_error(with_file("kind = \"fact\""), 2, "bad.toml: kind: unknown 'fact'");
+  expect_one_line_error(with_file("kind = \"facts\"\n[[run]]\nname = \"a\"\n[[value]]\nmeasure = \"size\""),
+                        2, "bad.toml: measure: unknown 'size'");
+  expect_one_line_error(
+      with_file("runs_of = \"searches\"\n[[value]]\nmeasure = \"rounds\"\nrun = \"nobody\""), 2,
+      "bad.toml: run: unknown 'nobody'");
+  expect_one_line_error(with_file("runs_of = \"bad\""), 2, "is made from itself");
+  expect_one_line_error(with_file("seeds = [1]\n[[value]]\nmeasure = \"accuracy\"\npaper = \"good\""), 2,
+                        "'good' is no number");
+}
+
+}  // namespace
+}  // namespace subfleet
