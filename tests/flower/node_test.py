@@ -62,7 +62,7 @@ def check_updates(folder, names):
 def check_answers(folder):
     """Plain HTTP, a node that registers itself; then the SuperLink forgets everything."""
     with flower.SuperLink(folder / "plain") as link:
-        with Node(folder, link, "--insecure", "--clients", "0-1") as node:
+        with Node(folder, link, "--insecure", "--clients", "0-1", "--threads", "2") as node:
             node.wait_for("node ")
             run_jobs(link, folder, ["f32", "rot", "stranger", "garbage"], True)
             check_updates(folder, ["f32", "rot"])
