@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How much memory and how many bytes a `subfleet node` takes for sub-models of several sizes, over a stock SuperLink:
-    SUBFLEET_FLWR=build/flwr bench/node_memory.py build/dev/subfleet build/dev/tests/flower_jobs
+    bench/node_memory.py build/dev/subfleet build/dev/tests/flower_jobs
 Prints a table as Markdown. Each row is a node of its own that does three jobs of emnist-cnn on generated handwriting."""
 import re, subprocess, sys, tempfile
 from pathlib import Path
@@ -16,7 +16,7 @@ SUBFLEET, JOBS = [str(Path(word).resolve()) for word in sys.argv[1:3]]
 def measure(link, folder, keep, down, up):
     name = f"{keep}-{down}-{up}"
     for number in range(3):
-        subprocess.run([JOBS, folder, f"{name}-{number}", str(keep), down, up], check=True)
+        subprocess.run([JOBS, folder, f"{name}-{number}", str(keep), down, up, str(number)], check=True)
     node = subprocess.Popen([SUBFLEET, "node", "--superlink", link.address, "--insecure", "--client", "0", "--max-jobs", "3"],
                             stdout=subprocess.PIPE, text=True)
     link.run(ROOT / "tests" / "flower" / "app",

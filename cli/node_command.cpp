@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -87,6 +89,8 @@ void run(NodeRequest& request) {
     request.node.device = std::ranges::find(devices, "cpu") != devices.end() ? "cpu" : "reference";
   const NodeData data(open_split_federation(request.config.unchecked().data), clients_of(request));
 
+  // A copy of the weights goes back to the system as soon as it is freed, instead of leaving holes.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   std::signal(SIGPIPE, SIG_IGN);  // a connection that breaks while something is sent is tried again
   const InterruptWatch watch("finishing; press Ctrl-C again to stop now");
   const auto say = [&](const std::string& line) {

@@ -1,5 +1,5 @@
 """A stock SuperLink for tests: started from a virtual environment that has flwr, on a free port, with or without TLS, node
-keys and a database; killed, started again and cleaned up. SUBFLEET_FLWR names the environment."""
+keys and a database; killed, started again and cleaned up. SUBFLEET_FLWR names the environment; otherwise it is build/flwr."""
 import datetime, ipaddress, os, signal, socket, subprocess, sys, time
 from pathlib import Path
 
@@ -8,7 +8,7 @@ SKIP = 77  # how ctest is told that a test was skipped
 
 def environment():
     """The folder of the virtual environment; ends the test as skipped where there is none."""
-    folder = Path(os.environ.get("SUBFLEET_FLWR", ""))
+    folder = Path(os.environ.get("SUBFLEET_FLWR") or Path(__file__).resolve().parents[2] / "build" / "flwr").absolute()
     if not (folder / "bin" / "flower-superlink").exists():
         print(f"skipped: no flwr in '{folder}'; scripts/setup flower makes such an environment, SUBFLEET_FLWR names it")
         sys.exit(SKIP)
@@ -18,7 +18,7 @@ def environment():
 def use_environment():
     """Goes on in the environment's Python, which has cryptography."""
     python = environment() / "bin" / "python"
-    if Path(sys.prefix) != environment().absolute():
+    if Path(sys.prefix) != environment():
         os.execv(python, [str(python), *sys.argv])
 
 

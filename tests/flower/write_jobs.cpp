@@ -1,6 +1,6 @@
 // Writes jobs of one round of generated handwriting: for node_test.py several, with what a node has to answer
 // to each; for bench/node_memory.py one, whole.job and so on.
-//   flower_jobs FOLDER [NAME KEEP DOWN UP]
+//   flower_jobs FOLDER [NAME KEEP DOWN UP DRAW]
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -23,14 +23,15 @@ std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::vector<std::byte> job(uint32_t row, const std::string& down, const std::string& up, double keep = 0.5) {
+std::vector<std::byte> job(uint32_t row, const std::string& down, const std::string& up, double keep = 0.5,
+                           uint32_t draw = 2) {
   JobMessage message;
   message.model = "emnist-cnn";
   message.code.family = keep == 1 ? "none" : "cwc";
   message.code.keep = keep;
   message.code.rescale = true;
   message.seed = 5;
-  message.draw = 2;
+  message.draw = draw;
   message.rows = 4;
   message.row = message.client = row;
   message.down = down;
@@ -60,12 +61,14 @@ void write(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 2 && argc != 6) throw subfleet::bad_request("flower_jobs", "wants FOLDER [NAME KEEP DOWN UP]");
+  if (argc != 2 && argc != 7)
+    throw subfleet::bad_request("flower_jobs", "wants FOLDER [NAME KEEP DOWN UP DRAW]");
   if (argc == 2) {
     write(argv[1]);
   } else {
-    write_file(std::filesystem::path(argv[1]) / (std::string(argv[2]) + ".job"),
-               text(job(0, argv[4], argv[5], std::stod(argv[3]))));
+    write_file(
+        std::filesystem::path(argv[1]) / (std::string(argv[2]) + ".job"),
+        text(job(0, argv[4], argv[5], std::stod(argv[3]), static_cast<uint32_t>(std::stoul(argv[6])))));
   }
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -16,7 +16,6 @@ struct Incoming {
   std::vector<std::byte> job;  // of a train message
   int64_t protocol = 0;        // of a query
   std::string fault;           // why it is none of these; to be told to the server
-  double expires() const { return metadata.created_at() + metadata.ttl(); }
 };
 
 // Pulls what a message holds, object by object, and tells the SuperLink that it has arrived. `envelope` is

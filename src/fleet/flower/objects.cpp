@@ -58,11 +58,6 @@ bool is_object_id(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::string_view object_kind(std::string_view bytes, std::string_view id) {
-  const std::string_view head = head_of(bytes, id);
-  return head.substr(0, head.find(' '));
-}
-
 ObjectView read_object(std::string_view bytes, std::string_view id, std::string_view kind) {
   const std::string_view head = head_of(bytes, id);
   const size_t first = head.find(' '), last = head.rfind(' ');

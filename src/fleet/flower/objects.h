@@ -23,8 +23,6 @@ struct ObjectView {
 
 // Throws Error unless the bytes are those of `id`, well-formed, and of that kind.
 ObjectView read_object(std::string_view bytes, std::string_view id, std::string_view kind);
-// The kind of an object that hashes to `id`.
-std::string_view object_kind(std::string_view bytes, std::string_view id);
 
 // An object to be sent. The body is the caller's and outlives it.
 struct Object {
