@@ -1,5 +1,6 @@
 """Which node has which client's data."""
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -55,11 +56,11 @@ class Nodes:
                 entry.new = False
             return new
 
-    def wait_for(self, clients: int) -> None:
-        """Returns when so many clients are there."""
+    def wait_for(self, clients: int, seconds: float = math.inf) -> None:
+        """Returns when so many clients are there, or the time has passed."""
         with self._changed:
-            said = 0.0
-            while len(self._holders) < clients:
+            start, said = time.monotonic(), -math.inf
+            while len(self._holders) < clients and time.monotonic() - start < seconds:
                 if time.monotonic() - said >= 10:
                     self._say(f"waiting for clients: {len(self._holders)} of {clients} are here")
                     said = time.monotonic()
