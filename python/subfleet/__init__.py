@@ -5,6 +5,7 @@ Every error is a `subfleet.Error` with one line that says what is wrong and what
 """
 
 from ._core import (
+    Arrival,
     BookQuality,
     Candidate,
     Codec,
@@ -17,12 +18,14 @@ from ._core import (
     JobMessage,
     JobOutcome,
     JobResult,
+    JobRunner,
     Layer,
     LocalFleet,
     Model,
     Parameter,
     PartialSum,
     RateSearch,
+    RemoteFleet,
     RequestError,
     RoundMasks,
     RoundRecord,
@@ -56,6 +59,7 @@ for _error in (Error, RequestError, Diverged):
     _error.__module__ = "subfleet"
 
 __all__ = [
+    "Arrival",
     "BookQuality",
     "Candidate",
     "Codec",
@@ -68,12 +72,14 @@ __all__ = [
     "JobMessage",
     "JobOutcome",
     "JobResult",
+    "JobRunner",
     "Layer",
     "LocalFleet",
     "Model",
     "Parameter",
     "PartialSum",
     "RateSearch",
+    "RemoteFleet",
     "RequestError",
     "RoundMasks",
     "RoundRecord",

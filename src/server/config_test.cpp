@@ -51,6 +51,17 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   }
 }
 
+TEST(Config, ARunOfDevicesCanChangeHowLongItWaitsForThem) {
+  Config before, after;
+  set(after, "round.deadline", "2.5");
+  set(after, "round.min_replies", "0");
+  EXPECT_EQ(after.round.deadline, 2.5);
+  EXPECT_EQ(after.round.min_replies, 0);
+  EXPECT_EQ(first_difference(fixed_settings(before), fixed_settings(after)), std::nullopt);
+  EXPECT_THROW(set(after, "round.deadline", "-1"), Error);
+  EXPECT_THROW(set(after, "round.min_replies", "1.1"), Error);
+}
+
 TEST(Config, ATargetIsAnAccuracyOrAMultipleOfChance) {
   Config config;
   EXPECT_DOUBLE_EQ(config.tune.target.among(62), 20.0 / 62);

@@ -160,6 +160,8 @@ class Peer(threading.Thread):
                 if got.object_available:
                     break
                 time.sleep(0.05)
+            else:
+                raise RuntimeError("whoever sent the message was killed before it had sent all of it")
             objects[name] = got.object_content
         return objects
 

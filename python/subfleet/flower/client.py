@@ -77,6 +77,8 @@ def trainer_client_app(device: str = "cpu") -> ClientApp:
             settings = {key: value for key, value in context.node_config.items() if key.startswith("data.")}
             numbers = client_numbers(context.node_config.get("clients", ""))
             span = (numbers[0], numbers[-1]) if numbers else None
+            if span and numbers != list(range(span[0], span[1] + 1)):
+                raise ValueError(f"clients: {numbers} are not one range, as in 0-9")
             runners[device] = _core.JobRunner(_core.Config(settings), clients=span, device=device)
         return runners[device]
 

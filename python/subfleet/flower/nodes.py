@@ -1,5 +1,6 @@
 """Which node has which client's data."""
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -10,8 +11,7 @@ from flwr.app import Message, MessageType
 from . import protocol
 from .replies import BadReply, NodeLost, line, pull_reply
 
-_ASK_AGAIN = 30.0  # seconds after which a node is asked again that did not answer well
-_TIME_TO_ANSWER = 60.0
+_TIME_TO_ANSWER = 60.0  # seconds, after which a node is asked again
 _LOOK_EVERY = 1.0
 
 
@@ -21,7 +21,7 @@ class _Node:
     given: Optional[int] = None  # or, if it said none, the one that it was given
     known: bool = False  # it has introduced itself
     new: bool = True  # and nobody has counted that yet
-    asked_at: float = 0.0
+    asked_at: float = -math.inf
 
 
 class Nodes:
@@ -55,11 +55,11 @@ class Nodes:
                 entry.new = False
             return new
 
-    def wait_for(self, clients: int) -> None:
-        """Returns when so many clients are there."""
+    def wait_for(self, clients: int, seconds: float = math.inf) -> None:
+        """Returns when so many clients are there, or the time has passed."""
         with self._changed:
-            said = 0.0
-            while len(self._holders) < clients:
+            start, said = time.monotonic(), -math.inf
+            while len(self._holders) < clients and time.monotonic() - start < seconds:
                 if time.monotonic() - said >= 10:
                     self._say(f"waiting for clients: {len(self._holders)} of {clients} are here")
                     said = time.monotonic()
@@ -85,8 +85,8 @@ class Nodes:
                 self._forget(gone)
             ask = []
             for node in online:
-                entry = self._nodes.setdefault(node, _Node(asked_at=-_ASK_AGAIN))
-                if not entry.known and now - entry.asked_at >= max(_ASK_AGAIN, _TIME_TO_ANSWER * (entry.asked_at > 0)):
+                entry = self._nodes.setdefault(node, _Node())
+                if not entry.known and now - entry.asked_at >= _TIME_TO_ANSWER:
                     entry.asked_at = now
                     ask.append(node)
         for node in ask:

@@ -8,6 +8,7 @@ from typing import Optional
 import httpx
 from flwr.app import Message
 from flwr.common.constant import ErrorCode
+from flwr.supercore.inflatable.inflatable_utils import ObjectPullError
 
 
 class BadReply(Exception):
@@ -23,18 +24,27 @@ _LOST = {ErrorCode.MESSAGE_UNAVAILABLE, ErrorCode.REPLY_MESSAGE_UNAVAILABLE, Err
 
 
 def limit_object_pulls(seconds: float) -> None:
-    """Makes the grid give up after so many seconds on a reply whose upload was never finished, and look for the rest
-    of one every half second. Flower itself waits for three minutes, and its threads keep the process from ending."""
+    """Makes the grid give up after so many seconds on a reply whose upload was never finished, or when nobody waits for
+    it any longer, and look for the rest of one every half second. Flower itself waits for three minutes, and its threads
+    keep the process from ending."""
     from flwr.superlink.grid import http_grid
 
     pull = getattr(http_grid.pull_objects, "__wrapped__", http_grid.pull_objects)
 
     @functools.wraps(pull)
-    def limited(*args, **more):
+    def limited(*args, pull_object_fn, **more):
         thread = threading.current_thread()
+        closed = getattr(thread, "closed", threading.Event())
+
+        def pull_one(name: str) -> bytes:
+            if closed.is_set():
+                raise ObjectPullError(name, "nobody waits for it")
+            return pull_object_fn(name)
+
+        limits = {"max_time": seconds, "initial_backoff": 0.05, "backoff_cap": 0.5}
         thread.is_pulling_objects = True
         try:
-            return pull(*args, **{**more, "max_time": seconds, "initial_backoff": 0.05, "backoff_cap": 0.5})
+            return pull(*args, pull_object_fn=pull_one, **{**more, **limits})
         finally:
             thread.is_pulling_objects = False
 
@@ -53,6 +63,7 @@ def pull_reply(grid, message_id: str, closed: threading.Event, seconds: float) -
     """The reply to a message; None if `closed` was set or the time has passed. Only this one message is asked for, so
     that what is wrong with it holds up nobody else. Raises BadReply or NodeLost."""
     _waiting[0] += 1
+    threading.current_thread().closed = closed
     try:
         return _pull_reply(grid, message_id, closed, seconds)
     finally:

@@ -1,5 +1,6 @@
 """The ServerApp: Subfleet's rounds over Flower's grid."""
 
+import math
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from .nodes import Nodes
 from .replies import limit_object_pulls
 from .transport import FlowerTransport
 
-_LONG = 7200.0  # seconds
+_SHORT, _LONG = 20.0, 7200.0  # seconds
 _PATIENCE = 30
 
 # The keys of the run config that are not settings of Subfleet's: type, default and meaning.
@@ -21,7 +22,7 @@ OWN_KEYS = {
     "set": (str, "", "more settings, as in 'code.keep=0.25; wire.up=rot1'"),
     "clients": (int, 0, "how many clients the federation has; 0: as many as the server's data"),
     "test": (bool, True, "whether the server has the data of the settings data.*, to test with"),
-    "wait-for": (int, 0, "how many clients have to be there before the first round; 0: as many as take part in one"),
+    "wait-for": (int, 0, "how many clients have to be there before a new run begins; 0: as many as take part in a round"),
     "device": (str, "cpu", "what does the server's arithmetic"),
     "threads": (int, 0, "of the server; 0: one per core"),
 }
@@ -68,7 +69,9 @@ def serve(grid: Grid, run_config: dict) -> None:
     with Nodes(grid, clients=fleet.clients, input=model.input, classes=model.classes, say=_say) as nodes:
         transport.nodes = nodes
         if run.round < rounds:
-            nodes.wait_for(own["wait-for"] or config["round.clients"])
+            # A run that goes on does not wait for devices that may be gone for good.
+            patience = max(config["round.deadline"], _SHORT) if begun else math.inf
+            nodes.wait_for(own["wait-for"] or config["round.clients"], patience)
         lines = _core.ProgressLines(run)
         run.train(callback=lambda run, record: _say(lines.after(run, record)))
     _say(f"{run.round} rounds are done; everything is in {folder}")
