@@ -115,12 +115,22 @@ def as_input(model: Model, inputs: np.ndarray) -> torch.Tensor:
 
 
 def train_locally(
-    module: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float, batch: int, orders: Iterable[np.ndarray]
+    module: nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    lr: float,
+    batch: int,
+    orders: Iterable[np.ndarray],
+    *,
+    momentum: float = 0,
+    weight_decay: float = 0,
+    proximal: float = 0,
 ) -> tuple[float, float]:
-    """Plain SGD, an epoch for each order of the examples (subfleet.example_orders). Returns the running mean of loss and
-    accuracy, as it trains."""
+    """SGD, an epoch for each order of the examples (subfleet.example_orders); `proximal` is FedProx's mu. Returns the
+    running mean of loss and accuracy, as it trains."""
     module.train()
-    sgd = torch.optim.SGD(module.parameters(), lr=lr)
+    sgd = torch.optim.SGD(module.parameters(), lr=lr, momentum=momentum, weight_decay=weight_decay)
+    given = [p.detach().clone() for p in module.parameters()] if proximal else []
     loss_sum, correct, seen = 0.0, 0, 0
     for order in orders:
         rows = torch.from_numpy(order.astype(np.int64))
@@ -130,6 +140,8 @@ def train_locally(
             logits = module(x[chosen])
             loss = nn.functional.cross_entropy(logits, y[chosen])
             loss.backward()
+            for parameter, start in zip(module.parameters(), given):
+                parameter.grad.add_(parameter.detach() - start, alpha=proximal)
             sgd.step()
             loss_sum += float(loss.detach()) * len(chosen)
             correct += int((logits.detach().argmax(1) == y[chosen]).sum())
@@ -145,7 +157,10 @@ def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: s
     module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
     module.to(device)
     x, y = as_input(model, inputs).to(device), torch.from_numpy(labels.astype(np.int64)).to(device)
-    loss, accuracy = train_locally(module, x, y, job.client_lr, job.batch, job.example_orders(len(labels)))
+    loss, accuracy = train_locally(
+        module, x, y, job.client_lr, job.batch, job.example_orders(len(labels)),
+        momentum=job.momentum, weight_decay=job.weight_decay, proximal=job.proximal,
+    )  # fmt: skip
     trained = {name: _numpy(tensor) for name, tensor in module.state_dict().items()}
     return job.reply(flat_weights(model, trained), len(labels), loss, accuracy)
 

@@ -105,7 +105,9 @@ class AgainstTheTrainer(unittest.TestCase):
             self.assertEqual(sum(p.numel() for p in small.parameters()), submodel.size)
             orders = subfleet.example_orders(settings, 1, client, len(y))
             loss, _ = train_locally(
-                small, as_input(federated.model, x), torch.from_numpy(y).long(), 0.1, settings["round.batch"], orders)
+                small, as_input(federated.model, x), torch.from_numpy(y).long(), 0.1, settings["round.batch"], orders,
+                momentum=settings["round.momentum"], weight_decay=settings["round.weight_decay"],
+                proximal=settings["round.proximal"])
             self.assertTrue(federated.merge(updates, submodel, weights, small.state_dict(), len(y)))
             losses.append(loss)
             examples.append(len(y))
@@ -124,6 +126,9 @@ class AgainstTheTrainer(unittest.TestCase):
 
     def test_convolutions_and_dense_layers(self):
         self.compare(Mixed())
+
+    def test_momentum_weight_decay_and_fedprox(self):
+        self.compare(Mixed(), round_momentum=0.5, round_weight_decay=0.01, round_proximal=0.1)
 
     def test_not_rescaled_with_tiers_and_epochs(self):
         self.compare(Mixed(), code_rescale=False, code_tiers=[1.0, 0.5], code_keep=0.75, round_epochs=2)

@@ -22,6 +22,9 @@ class Job:
     epochs: int
     batch: int
     client_lr: float
+    momentum: float  # these three are 0 for plain SGD
+    weight_decay: float
+    proximal: float  # FedProx's mu
     shuffle: bool
     message: "_core.JobMessage"  # everything else
 
@@ -102,6 +105,9 @@ def _train(train: Callable[[Job], Trained], message: "_core.JobMessage") -> byte
         epochs=message.epochs,
         batch=message.batch,
         client_lr=message.client_lr,
+        momentum=message.momentum,
+        weight_decay=message.weight_decay,
+        proximal=message.proximal,
         shuffle=message.shuffle,
         message=message,
     )

@@ -12,7 +12,7 @@ from .client import job_app
 def torch_client_app(
     data: Callable[[int], tuple], *, input: tuple, classes: int, examples: int = 0, device: str = "cpu"
 ) -> ClientApp:
-    """A ClientApp that trains its sub-models in PyTorch, by plain SGD, as Subfleet's own trainers do.
+    """A ClientApp that trains its sub-models in PyTorch, by SGD, as Subfleet's own trainers do.
 
     `data(client)` returns the inputs and the labels of a client as numpy arrays, one example per row; the rest is as in
     client_app().
