@@ -21,6 +21,8 @@ Membership::Membership(const NodeOptions& options, const NodeOwner& owner)
 void Membership::join(FleetClient& client, uint64_t known_as) {
   const std::lock_guard lock(joining_);
   if (id_ != known_as) return;
+  if (known_as != 0)
+    owner_.say(fmt::format("{} does not know this node any more; joining again", options_.superlink));
   if (options_.key.empty()) register_key(client);
   id_ = activate(client);
   owner_.say(fmt::format("node {} at {}, {}", id_.load(), options_.superlink,

@@ -142,7 +142,6 @@ class Node {
         if (const auto envelope = next_message(client)) answer(client, *envelope, runner);
       } catch (const Refused& refused) {
         if (refused.status() == kUnauthorized) {
-          owner_.say(fmt::format("{} does not know this node any more; joining again", options_.superlink));
           pending_.clear();
           membership_.join(client, known_as);
         } else {
