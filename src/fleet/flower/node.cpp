@@ -217,9 +217,10 @@ class Node {
   }
 
   Reply reply_to_query(const Incoming& incoming, std::string& words) {
-    if (incoming.protocol != kProtocol)
+    if (incoming.protocol != kProtocol) {
       throw bad_request("query",
                         fmt::format("protocol {}; this node speaks {}", incoming.protocol, kProtocol));
+    }
     words = "query answered";
     const std::lock_guard lock(mutex_);
     ++summary_.queries;
