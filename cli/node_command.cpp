@@ -77,11 +77,12 @@ std::string whose(const NodeData& data) {
 
 void run(NodeRequest& request) {
   check_server(request.node.superlink);
-  if (request.ca.empty() != request.insecure)
+  if (request.ca.empty() != request.insecure) {
     throw bad_request("node", request.insecure
                                   ? "--ca and --insecure exclude each other"
                                   : "give --ca CA.pem, who signs the SuperLink's certificate, or --insecure "
                                     "for a connection that everybody on the way can read and change");
+  }
   request.node.ca = request.ca;
   request.node.key = request.key;
   const std::vector<std::string> devices = trainer_names();

@@ -77,14 +77,16 @@ std::string FleetClient::ask(std::string_view name, const google::protobuf::Mess
     }
     const std::string why = reply.failure == HttpReply::Failure::kNone ? fmt::format("HTTP {}", reply.status)
                                                                        : one_line(reply.why);
-    if (reply.failure == HttpReply::Failure::kRefused && !options_.trusting && tries >= kRefusedTries)
+    if (reply.failure == HttpReply::Failure::kRefused && !options_.trusting && tries >= kRefusedTries) {
       throw failure(options_.superlink, fmt::format("cannot be talked to {} TLS: {}",
                                                     options_.ca.empty() ? "without" : "by", why));
+    }
     if (tries == 1)
       options_.say(fmt::format("no answer from {} ({}); trying again", options_.superlink, why));
-    if (!pause(pauses.next(), options_.stop))
+    if (!pause(pauses.next(), options_.stop)) {
       throw Unreachable(Error::Kind::kFailure,
                         fmt::format("{}: cannot be reached ({})", options_.superlink, why));
+    }
   }
 }
 

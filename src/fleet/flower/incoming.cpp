@@ -81,9 +81,10 @@ class Content {
         !shape[0].is_number_unsigned() || !chunks.is_array())
       throw fault(fmt::format("its array is not {}, bytes in one row", kStoredAs));
     const auto size = shape[0].get<uint64_t>();
-    if (size > kMostJobBytes || chunks.size() > kMostChunks)
+    if (size > kMostJobBytes || chunks.size() > kMostChunks) {
       throw fault(fmt::format("a job of {} bytes in {} pieces; at most {} in {} are taken", size,
                               chunks.size(), kMostJobBytes, kMostChunks));
+    }
     return joined(object.children, chunks, size);
   }
 

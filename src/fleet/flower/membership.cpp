@@ -21,6 +21,8 @@ Membership::Membership(const NodeOptions& options, const NodeOwner& owner)
 void Membership::join(FleetClient& client, uint64_t known_as) {
   const std::lock_guard lock(joining_);
   if (id_ != known_as) return;
+  if (known_as != 0)
+    owner_.say(fmt::format("{} does not know this node any more; joining again", options_.superlink));
   if (options_.key.empty()) register_key(client);
   id_ = activate(client);
   owner_.say(fmt::format("node {} at {}, {}", id_.load(), options_.superlink,
@@ -52,17 +54,20 @@ uint64_t Membership::activate(FleetClient& client) const {
     try {
       return client.call<wire::ActivateNodeResponse>("activate-node", request).node_id();
     } catch (const Refused& refused) {
-      if (refused.status() == kUnauthorized)
+      if (refused.status() == kUnauthorized) {
         throw failure("node", fmt::format("its signature is refused; is this machine's clock right? {}",
                                           refused.what()));
-      if (refused.status() != kPreconditionFailed || unix_time() > until)
+      }
+      if (refused.status() != kPreconditionFailed || unix_time() > until) {
         throw failure("node",
                       fmt::format("it is not taken; is its key registered there? {}", refused.what()));
-      if (first)
+      }
+      if (first) {
         owner_.say(fmt::format(
             "{}; its key is not registered there, or the node that used it before still counts as "
             "present: trying for {:.0f} s",
             refused.what(), until - unix_time()));
+      }
       if (!pause(kRetrySeconds, owner_.stop)) throw Unreachable(Error::Kind::kFailure, refused.what());
     }
   }

@@ -142,7 +142,6 @@ class Node {
         if (const auto envelope = next_message(client)) answer(client, *envelope, runner);
       } catch (const Refused& refused) {
         if (refused.status() == kUnauthorized) {
-          owner_.say(fmt::format("{} does not know this node any more; joining again", options_.superlink));
           pending_.clear();
           membership_.join(client, known_as);
         } else {
@@ -218,9 +217,10 @@ class Node {
   }
 
   Reply reply_to_query(const Incoming& incoming, std::string& words) {
-    if (incoming.protocol != kProtocol)
+    if (incoming.protocol != kProtocol) {
       throw bad_request("query",
                         fmt::format("protocol {}; this node speaks {}", incoming.protocol, kProtocol));
+    }
     words = "query answered";
     const std::lock_guard lock(mutex_);
     ++summary_.queries;

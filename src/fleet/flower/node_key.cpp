@@ -101,10 +101,11 @@ NodeKey NodeKey::read(const std::filesystem::path& path) {
 NodeKey NodeKey::parse(const std::string& text, std::string_view source) {
   Key key = is_openssh_key(text) ? from_numbers(parse_openssh_key(text, source)) : from_pem(text);
   ERR_clear_error();  // what went wrong is said here
-  if (!key)
+  if (!key) {
     throw bad_request(source,
                       "not a private key without a passphrase, in OpenSSH's format or as PEM; make one: "
                       "ssh-keygen -t ecdsa -b 384 -N ''");
+  }
   if (!is_on_curve(key.get()))
     throw bad_request(source, "not an ECDSA key on P-384; make one: ssh-keygen -t ecdsa -b 384 -N ''");
   if (!is_sound(key.get())) throw bad_request(source, "its public and private parts do not belong together");

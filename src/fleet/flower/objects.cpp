@@ -70,9 +70,10 @@ ObjectView read_object(std::string_view bytes, std::string_view id, std::string_
   const std::string_view size = head.substr(last + 1);
   size_t stated = 0;
   const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), stated);
-  if (code != std::errc() || end != size.data() + size.size() || stated != object.body.size())
+  if (code != std::errc() || end != size.data() + size.size() || stated != object.body.size()) {
     throw malformed(
         fmt::format("the size of its body, {}, is not the one that its head states", object.body.size()));
+  }
   return object;
 }
 

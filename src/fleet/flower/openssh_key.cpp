@@ -67,10 +67,11 @@ CurveKey parse_openssh_key(std::string_view text, std::string_view source) {
   if (outer.take(kMagic.size()) != kMagic) throw outer.malformed();
   const std::string_view cipher = outer.text(), derivation = outer.text();
   outer.text();  // the derivation's options
-  if (cipher != "none" || derivation != "none")
+  if (cipher != "none" || derivation != "none") {
     throw bad_request(source,
                       "has a passphrase, which nobody is there to type; make one without: "
                       "ssh-keygen -t ecdsa -b 384 -N ''");
+  }
   if (outer.number() != 1) throw outer.malformed();
   outer.text();  // the public key, which the private part holds too
   Reader inner{outer.text(), source};

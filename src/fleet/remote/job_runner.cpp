@@ -15,9 +15,10 @@ namespace subfleet {
 namespace {
 
 void check_training(const LocalTraining& how) {
-  if (how.epochs == 0 || how.epochs > JobRunner::kMostEpochs)
+  if (how.epochs == 0 || how.epochs > JobRunner::kMostEpochs) {
     throw bad_request("job",
                       fmt::format("{} epochs; 1 to {} can be done", how.epochs, JobRunner::kMostEpochs));
+  }
   if (how.batch == 0) throw bad_request("job", "0 examples in a batch; at least 1 is wanted");
   if (!std::isfinite(how.client_lr))
     throw bad_request("job", fmt::format("a learning rate of {} is not a number", how.client_lr));
@@ -25,13 +26,15 @@ void check_training(const LocalTraining& how) {
 
 // Looked at before any memory of that size is taken.
 void check_weights(const JobMessage& message, const Codec& down, size_t weights) {
-  if (weights > JobRunner::kMostWeights)
+  if (weights > JobRunner::kMostWeights) {
     throw bad_request("job", fmt::format("a sub-model of {} weights; at most {} can be held", weights,
                                          JobRunner::kMostWeights));
-  if (message.weights.size() != down.encoded_size(weights))
+  }
+  if (message.weights.size() != down.encoded_size(weights)) {
     throw bad_request("job",
                       fmt::format("{} bytes of weights; the sub-model's {} weights are {} in {}",
                                   message.weights.size(), weights, down.encoded_size(weights), down.name()));
+  }
 }
 
 }  // namespace
@@ -72,9 +75,10 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
                       .update = {}};
   cohort.wire.up->encode(update, job_key(cohort, job, Purpose::kWireUp), reply.update);
   std::exchange(update, {});
+  const size_t weights = submodel.size();
   return {.update = encode(reply),
-          .client = job.client,
-          .weights = submodel.size(),
+          .client = message.client,
+          .weights = weights,
           .examples = result.examples,
           .loss = result.loss,
           .accuracy = result.accuracy};
