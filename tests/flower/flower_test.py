@@ -13,7 +13,7 @@ import superlink
 
 superlink.use_environment()
 try:
-    from subfleet import _core
+    import subfleet
 except ImportError as error:
     print(f"skipped: {error}; scripts/flower-test builds the package first")
     sys.exit(superlink.SKIP)
@@ -69,7 +69,7 @@ class OnASuperLink(unittest.TestCase):
         self.nodes.append(lambda: (process.terminate(), process.wait(20)))
 
     def raw(self, client: int, address: str):
-        runner = _core.JobRunner(_core.Config({"data.writers": CLIENTS}), clients=(client, client))
+        runner = subfleet.JobRunner(subfleet.Config({"data.writers": CLIENTS}), clients=(client, client))
         peer = Peer(address, clients=[client], examples=runner.examples, classes=62, input=[1, 28, 28],
                     run_job=runner.run, poll=0.3)  # fmt: skip
         peer.start()

@@ -1,6 +1,7 @@
 """Pulling one reply, whatever its sender has done to it."""
 
 import functools
+import math
 import threading
 import time
 from typing import Optional
@@ -42,18 +43,18 @@ def limit_object_pulls(seconds: float) -> None:
             return pull_object_fn(name)
 
         limits = {"max_time": seconds, "initial_backoff": 0.05, "backoff_cap": 0.5}
-        thread.is_pulling_objects = True
+        thread.pulling_since = time.monotonic()
         try:
             return pull(*args, pull_object_fn=pull_one, **{**more, **limits})
         finally:
-            thread.is_pulling_objects = False
+            thread.pulling_since = math.inf
 
     http_grid.pull_objects = limited
 
 
-def is_pulling_objects(thread: threading.Thread) -> bool:
-    """Whether a reply has come, and the thread is after its objects."""
-    return getattr(thread, "is_pulling_objects", False)
+def seconds_after_objects(thread: threading.Thread) -> float:
+    """How long a thread has been after the objects of a reply that was announced; below 0: it is not."""
+    return time.monotonic() - getattr(thread, "pulling_since", math.inf)
 
 
 _waiting = [0]  # how many threads are in pull_reply()

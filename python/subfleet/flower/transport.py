@@ -11,10 +11,11 @@ from flwr.app import Message, MessageType
 from .._core import Arrival
 from . import protocol, traffic
 from .nodes import Nodes
-from .replies import BadReply, NodeLost, is_pulling_objects, line, pull_reply
+from .replies import BadReply, NodeLost, line, pull_reply, seconds_after_objects
 
 _PUSHED_AT_ONCE = 4  # so many jobs are in memory at a time
 _A_DAY = 86400.0
+_UPLOAD = 3.0  # seconds that an upload may take at the end of a round and be late; later it is unfinished
 
 
 @dataclass
@@ -70,9 +71,9 @@ class FlowerTransport:
             return self._unfinished() if seconds == 0 else None
 
     def _unfinished(self) -> Optional[Arrival]:
-        """At the deadline: a job whose answer was announced, and is not here as a whole."""
+        """At the deadline: a job whose answer was announced a while ago, and is not here as a whole."""
         for number, job in enumerate(self._round.jobs):
-            if job.thread is not None and is_pulling_objects(job.thread):
+            if job.thread is not None and seconds_after_objects(job.thread) > _UPLOAD:
                 job.thread = None  # it is told once
                 return Arrival.refused(number, "its upload was not finished in time")
         return None
