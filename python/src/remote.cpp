@@ -151,10 +151,11 @@ void bind_remote(nb::module_& m) {
   bind_arrivals(m);
   nb::class_<BoundRemoteFleet, BoundFleet>(
       m, "RemoteFleet",
-      "Clients elsewhere, behind a transport: an object with send(client, row, job), next(seconds) -> "
-      "Arrival "
-      "or None, finish() -> [(bytes down, bytes up)] of the jobs since the last finish(), and told(job, "
-      "outcome, why). Jobs are counted by their sends since then. Nothing that arrives is trusted.")
+      "Clients elsewhere, behind a transport: an object with send(client, row, job); next(seconds), which "
+      "returns an Arrival or None; finish(), which returns (bytes down, bytes up) of each job since the last "
+      "finish(); and told(job, outcome, why). Jobs are counted by their sends since then. Nothing that "
+      "arrives "
+      "is trusted.")
       .def(
           "__init__",
           [](BoundRemoteFleet* self, const Config& config, nb::object transport, uint32_t clients, bool test,
