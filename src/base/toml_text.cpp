@@ -102,4 +102,11 @@ std::string value_text(const toml::node& node) {
   return "[" + list + "]";
 }
 
+void check_keys(const toml::table& table, std::string_view what, const std::vector<std::string>& known) {
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    if (std::ranges::find(known, name) == known.end()) throw unknown_name(what, name, known);
+  }
+}
+
 }  // namespace subfleet

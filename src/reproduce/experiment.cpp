@@ -79,13 +79,6 @@ std::vector<std::string> texts_of(const toml::table& table, const char* key) {
   return texts;
 }
 
-void check_keys(const toml::table& table, std::string_view what, const std::vector<std::string>& known) {
-  for (const auto& [key, node] : table) {
-    const std::string name(key.str());
-    if (std::ranges::find(known, name) == known.end()) throw unknown_name(what, name, known);
-  }
-}
-
 const toml::array* tables_of(const toml::table& file, const char* key) {
   const toml::node* node = file.get(key);
   if (node == nullptr) return nullptr;

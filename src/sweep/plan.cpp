@@ -32,14 +32,6 @@ void flatten(const toml::table& table, const std::string& prefix, toml::table& i
   }
 }
 
-// Throws Error unless the table has these keys alone.
-void check_keys(const toml::table& table, std::string_view what, const std::vector<std::string>& known) {
-  for (const auto& [key, node] : table) {
-    const std::string name(key.str());
-    if (std::ranges::find(known, name) == known.end()) throw unknown_name(what, name, known);
-  }
-}
-
 const toml::table* table_at(const toml::table& table, const char* key) {
   const toml::node* node = table.get(key);
   if (node != nullptr && !node->is_table()) throw bad_request(key, "must be a table of settings");
