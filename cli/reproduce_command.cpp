@@ -32,8 +32,6 @@
 namespace subfleet::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ReproduceOptions {
   std::vector<std::string> what;
   ConfigOptions config;
@@ -140,9 +138,9 @@ class Reproduction {
     for (const Experiment& experiment : experiments_) {
       if (!is_chosen(experiment)) continue;
       const Agreement one = agreement(result_of(experiment, pool_));
-      if (one.compared > 0)
-        lines.push_back(
-            {experiment.name, fmt::format("{}", one.compared), fmt::format("{}", one.agree), one.reading});
+      if (one.compared == 0) continue;
+      lines.push_back(
+          {experiment.name, fmt::format("{}", one.compared), fmt::format("{}", one.agree), one.reading});
     }
     if (lines.size() > 1) say(fmt::format("\n{}", align_table(lines, "lrrl")));
     say(fmt::format("everything is in {}; pages of runs: subfleet report {}/runs/*",
@@ -161,9 +159,10 @@ class Reproduction {
       if (!trials.empty() && std::ranges::none_of(trials, is_finished)) continue;
       results.push_back(result_of(experiment, pool_));
       text += reproduce_markdown(results.back());
-      for (const Picture& picture : reproduce_pictures(results.back()))
+      for (const Picture& picture : reproduce_pictures(results.back())) {
         write_file(pool_.path() / picture.file,
                    svg_file(picture.chart, {.width = 900, .plot_height = 400, .follows_reader = false}));
+      }
     }
     write_file(pool_.path() / kTable, text);
     write_file(pool_.path() / kResults, reproduce_json(results));
