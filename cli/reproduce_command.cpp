@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <future>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,7 +23,6 @@
 #include "plan_training.h"
 #include "report/reproduce_report.h"
 #include "report/terminal.h"
-#include "reproduce/facts.h"
 #include "reproduce/pool.h"
 #include "search/memory_search.h"
 #include "store/session.h"
@@ -43,43 +43,6 @@ struct ReproduceOptions {
   bool quiet = false;
 };
 
-std::vector<Trial> trials_of(const Experiment& experiment, const Pool& pool) {
-  std::vector<Trial> trials;
-  if (experiment.kind == ExperimentKind::kFacts) return trials;
-  for (const SweepPlan& plan : experiment.plans) {
-    for (const uint64_t seed : plan.seeds) {
-      for (size_t run = 0; run < plan.runs.size(); ++run)
-        trials.push_back(pool.trial(experiment, plan, run, seed));
-    }
-  }
-  return trials;
-}
-
-ExperimentResult result_of(const Experiment& experiment, const Pool& pool) {
-  ExperimentResult result;
-  result.experiment = &experiment;
-  const bool facts = experiment.kind == ExperimentKind::kFacts;
-  for (size_t reading = 0; !facts && reading < experiment.readings.size(); ++reading)
-    result.measured.push_back(pool.measured(experiment, reading));
-  for (const ExpectedValue& value : experiment.values) {
-    auto& readings = result.results.emplace_back();
-    for (size_t reading = 0; reading < experiment.readings.size(); ++reading) {
-      std::optional<Estimate> ours;
-      if (facts) {
-        const SweepPlan& plan = experiment.plans[reading];
-        const auto run = std::ranges::find(plan.runs, value.run, &SweepRun::name);
-        ours = Estimate{fact(value, run == plan.runs.end() ? plan.runs[0].config : run->config), std::nullopt,
-                        1};
-      } else {
-        ours = measure(value, experiment.kind, result.measured[reading]);
-      }
-      readings.push_back({ours, compare(value.paper, ours)});
-    }
-  }
-  if (!facts) result.trainers = pool.trainers(experiment);
-  return result;
-}
-
 // Makes what is missing of the chosen experiments, one after the other, in one process; the results are those
 // of all experiments of which something is there.
 class Reproduction {
@@ -92,29 +55,24 @@ class Reproduction {
         pool_(options.out),
         fleets_(options.device.trainer("cpu"), options.threads),
         clock_(experiments_.size()),
-        mode_(Progress::detect(stdout, options.quiet)) {
+        mode_(Progress::detect(stdout, options.quiet)),
+        work_(experiments_.size()) {
     for (Experiment& experiment : experiments_) settle_rates(experiment, /*must=*/false);
   }
 
   // Throws Stopped.
   void make_all() {
+    for (size_t i = 0; i < experiments_.size(); ++i) expect(i);
     std::future<void> awake;
-    for (size_t i = 0; i < experiments_.size(); ++i) {
-      if (!is_chosen(experiments_[i])) continue;
-      for (const Trial& trial : trials_of(experiments_[i], pool_)) {
-        if (is_finished(trial)) continue;
-        clock_.expect(i, expected_rounds(trial));
-        ++to_do_;
-      }
-    }
-    if (to_do_ > 0) awake = std::async(std::launch::async, wake_device, fleets_.device());
+    if (trials_to_do() > 0) awake = std::async(std::launch::async, wake_device, fleets_.device());
     const InterruptWatch watch;
     for (size_t i = 0; i < experiments_.size(); ++i) {
       if (!is_chosen(experiments_[i])) continue;
       settle_rates(experiments_[i], /*must=*/true);
+      expect(i);  // now that its runs are known
       make(i, watch);
       write_results();
-      const ExperimentResult result = result_of(experiments_[i], pool_);
+      const ExperimentResult result = experiment_result(experiments_[i], pool_);
       if (!experiments_[i].values.empty())
         say(fmt::format("\n{}\n{}", experiments_[i].title, reproduce_table(result)));
     }
@@ -124,7 +82,7 @@ class Reproduction {
     std::vector<std::vector<std::string>> lines{{"experiment", "what", "in the paper", "values", "done"}};
     for (const Experiment& experiment : experiments_) {
       if (!is_chosen(experiment)) continue;
-      const std::vector<Trial> trials = trials_of(experiment, pool_);
+      const std::vector<Trial> trials = pool_.trials(experiment);
       const auto done = std::ranges::count_if(trials, is_finished);
       lines.push_back({experiment.name, experiment.title, experiment.paper.empty() ? "-" : experiment.paper,
                        fmt::format("{}", experiment.values.size()),
@@ -137,7 +95,7 @@ class Reproduction {
     std::vector<std::vector<std::string>> lines{{"experiment", "compared", "agree", "reading"}};
     for (const Experiment& experiment : experiments_) {
       if (!is_chosen(experiment)) continue;
-      const Agreement one = agreement(result_of(experiment, pool_));
+      const Agreement one = agreement(experiment_result(experiment, pool_));
       if (one.compared == 0) continue;
       lines.push_back(
           {experiment.name, fmt::format("{}", one.compared), fmt::format("{}", one.agree), one.reading});
@@ -155,9 +113,9 @@ class Reproduction {
         "or ours is "
         "the same; ✗: it does not. The paper trained with 3,400 writers of EMNIST62.\n\n";
     for (const Experiment& experiment : experiments_) {
-      const std::vector<Trial> trials = trials_of(experiment, pool_);
+      const std::vector<Trial> trials = pool_.trials(experiment);
       if (!trials.empty() && std::ranges::none_of(trials, is_finished)) continue;
-      results.push_back(result_of(experiment, pool_));
+      results.push_back(experiment_result(experiment, pool_));
       text += reproduce_markdown(results.back());
       for (const Picture& picture : reproduce_pictures(results.back())) {
         write_file(pool_.path() / picture.file,
@@ -170,8 +128,15 @@ class Reproduction {
 
  private:
   static constexpr auto kTable = "results.md", kResults = "results.json";
-  // Rounds of a candidate, and candidates of a search, before the first one has shown what they are.
-  static constexpr uint32_t kGuessedRounds = 25, kGuessedCandidates = 8;
+  static constexpr uint32_t kGuessedRounds =
+      100;  // of a search, before the first has shown how many it takes
+
+  // What is to be done for an experiment that has not begun, and what its searches took.
+  struct Work {
+    size_t trials = 0;
+    uint32_t rounds = 0;
+    uint32_t searches = 0, search_rounds = 0;
+  };
 
   void say(const std::string& line) const {
     if (options_.quiet) return;
@@ -192,19 +157,38 @@ class Reproduction {
     }
   }
 
-  static uint32_t expected_rounds(const Trial& trial) {
-    switch (trial.kind) {
-      case ExperimentKind::kSearches:
-        return kGuessedRounds * kGuessedCandidates;
-      case ExperimentKind::kRates:
-        return kGuessedRounds * static_cast<uint32_t>(trial.rates.size());
-      default:
-        return trial.config.run.rounds;
+  // Of a trial that is yet to be made: those of a run, or as many as the experiment's searches took so far.
+  uint32_t expected_rounds(size_t number, const Trial& trial) const {
+    if (trial.kind == ExperimentKind::kRuns) return trial.config.run.rounds;
+    const Work& work = work_[number];
+    return work.searches == 0 ? kGuessedRounds : work.search_rounds / work.searches;
+  }
+
+  // What there is to do for an experiment, but for what is done for one before it, which has the same trials.
+  void expect(size_t number) {
+    Work& work = work_[number];
+    clock_.give_up(number, work.rounds);
+    work.rounds = 0;
+    work.trials = 0;
+    if (!is_chosen(experiments_[number])) return;
+    std::set<std::filesystem::path> own;
+    for (const Trial& trial : pool_.trials(experiments_[number])) {
+      const bool by_another = planned_.try_emplace(trial.path, number).first->second != number;
+      if (is_finished(trial) || by_another || !own.insert(trial.path).second) continue;
+      work.rounds += expected_rounds(number, trial);
+      ++work.trials;
     }
+    clock_.expect(number, work.rounds);
+  }
+
+  size_t trials_to_do() const {
+    size_t count = 0;
+    for (const Work& work : work_) count += work.trials;
+    return count;
   }
 
   void make(size_t number, const InterruptWatch& watch) {
-    std::vector<Trial> trials = trials_of(experiments_[number], pool_);
+    std::vector<Trial> trials = pool_.trials(experiments_[number]);
     std::erase_if(trials, is_finished);
     for (const Trial& trial : trials) {
       try {
@@ -218,8 +202,9 @@ class Reproduction {
     std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
     for (const Trial& trial : trials) {
       if (is_finished(trial)) continue;  // two readings that do not differ for it
+      const bool whole = make(number, trial, watch);
       ++done_;
-      if (!make(number, trial, watch)) {
+      if (!whole) {
         say(fmt::format("stopped; the same command goes on with what is in {}", pool_.path().string()));
         throw Stopped{watch.signal()};
       }
@@ -228,17 +213,23 @@ class Reproduction {
 
   // False if it was stopped.
   bool make(size_t number, const Trial& trial, const InterruptWatch& watch) {
-    const std::string title = fmt::format("{}/{} {}: {}, seed {}", done_, to_do_, experiments_[number].name,
-                                          trial.name, trial.config.run.seed);
+    const std::string title = fmt::format("{}/{} {}: {}, seed {}", done_ + 1, done_ + trials_to_do(),
+                                          experiments_[number].name, trial.name, trial.config.run.seed);
+    bool whole = false;
     if (trial.kind == ExperimentKind::kRuns) {
-      return train_run_of_plan({.config = trial.config,
-                                .path = trial.path,
-                                .title = title,
-                                .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
-                                .number = number},
-                               fleets_, clock_, mode_, watch);
+      work_[number].rounds -= trial.config.run.rounds;  // the clock counts them down
+      whole = train_run_of_plan({.config = trial.config,
+                                 .path = trial.path,
+                                 .title = title,
+                                 .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
+                                 .number = number},
+                                fleets_, clock_, mode_, watch);
+      --work_[number].trials;
+    } else {
+      whole = search(number, trial, title, watch);
+      expect(number);  // its length is known better
     }
-    return search(number, trial, title, watch);
+    return whole;
   }
 
   bool search(size_t number, const Trial& trial, const std::string& title, const InterruptWatch& watch) {
@@ -247,18 +238,25 @@ class Reproduction {
     resolve_tune(config);
     const Stopwatch whole;
     Stopwatch since;
-    uint32_t rounds = 0, expected = expected_rounds(trial);
+    uint32_t rounds = 0, expected = expected_rounds(number, trial);
+    work_[number].rounds -= expected;  // the clock counts them down
     Progress progress(stdout, mode_ == Progress::Mode::kBar ? mode_ : Progress::Mode::kQuiet,
                       {.rounds = config.tune.max_rounds,
                        .unicode = look_at_terminal(stdout).unicode,
                        .title = title,
                        .plan = plan_line(clock_),
                        .width = {}});
-    const auto after_round = [&] {
-      if (rounds == expected) clock_.expect(number, 1), ++expected;
+    const auto after_round = [&](const CandidatesStand& stand) {
+      if (rounds == expected) {
+        clock_.expect(number, 1);
+        ++expected;
+      }
       clock_.round_done(number, since.seconds());
       since = Stopwatch();
-      progress.update({.round = ++rounds, .seconds = 0, .plan = plan_line(clock_)});
+      progress.update({.round = ++rounds,
+                       .train_accuracy_median = stand.accuracy,
+                       .bytes_total = stand.bytes,
+                       .plan = plan_line(clock_)});
       return !watch.interrupted();
     };
     const Provenance now = provenance_now(config, fleet, fleets_.workers());
@@ -286,6 +284,8 @@ class Reproduction {
           reached->size());
     }
     clock_.give_up(number, expected - rounds);
+    ++work_[number].searches;
+    work_[number].search_rounds += rounds;
     progress.finish();
     const PlanLine plan = plan_line(clock_);
     if (mode_ == Progress::Mode::kLines) {
@@ -304,7 +304,9 @@ class Reproduction {
   SharedFleets fleets_;
   PlanClock clock_;
   Progress::Mode mode_;
-  size_t to_do_ = 0, done_ = 0;
+  std::vector<Work> work_;                           // of each experiment
+  std::map<std::filesystem::path, size_t> planned_;  // which experiment makes what several have
+  size_t done_ = 0;                                  // trials
 };
 
 void reproduce(const ReproduceOptions& options) {

@@ -43,7 +43,7 @@ TEST(MemorySearch, CandidatesHaveTheRoundsOfRunsAlone) {
   LocalFleet fleet = tiny_fleet(pool, "cpu");
   const Config config = search_config();
   RateSearch search(make_search_plan(config, fleet.classes()));
-  ASSERT_TRUE(search_in_memory(search, config, fleet, [] { return true; }));
+  ASSERT_TRUE(search_in_memory(search, config, fleet, [](const CandidatesStand&) { return true; }));
   ASSERT_NE(search.outcome(), RateSearch::Outcome::kSearching);
   size_t reached = 0;
   for (size_t i = 0; i < search.candidates().size(); ++i) {
@@ -61,7 +61,7 @@ TEST(MemorySearch, RoundsByValueAbandonsNobody) {
   LocalFleet fleet = tiny_fleet(pool, "cpu");
   const Config config = search_config();
   const std::vector<double> values{0.0001, 0.003, 0.005, 0.01, 0.02, 0.05};
-  const auto found = rounds_by_value(config, values, fleet, [] { return true; });
+  const auto found = rounds_by_value(config, values, fleet, [](const CandidatesStand&) { return true; });
   ASSERT_TRUE(found);
   std::optional<uint32_t> fastest, slowest;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -74,7 +74,7 @@ TEST(MemorySearch, RoundsByValueAbandonsNobody) {
     slowest = std::max(slowest.value_or(0), *(*found)[i].rounds);
   }
   EXPECT_LT(fastest, slowest) << "the slower one was not stopped";
-  EXPECT_FALSE(rounds_by_value(config, values, fleet, [] { return false; }));
+  EXPECT_FALSE(rounds_by_value(config, values, fleet, [](const CandidatesStand&) { return false; }));
 }
 
 }  // namespace

@@ -125,20 +125,6 @@ Chart predictor_chart(const std::string& property, const Measured& measured) {
 
 }  // namespace
 
-Agreement agreement(const ExperimentResult& result) {
-  Agreement best;
-  for (size_t reading = 0; reading < result.experiment->readings.size(); ++reading) {
-    Agreement one{.reading = result.experiment->readings[reading]};
-    for (const auto& value : result.results) {
-      if (value[reading].verdict == Verdict::kNothingToCompare) continue;
-      ++one.compared;
-      one.agree += value[reading].verdict == Verdict::kAgrees ? 1 : 0;
-    }
-    if (best.compared == 0 || one.agree > best.agree) best = one;
-  }
-  return best;
-}
-
 std::string reproduce_table(const ExperimentResult& result) {
   const Lines lines = lines_of(result);
   return align_table(lines, "l" + std::string(lines[0].size() - 1, 'r'));

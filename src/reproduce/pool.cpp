@@ -107,18 +107,24 @@ Measured Pool::measured(const Experiment& experiment, size_t reading) const {
   return all;
 }
 
+std::vector<Trial> Pool::trials(const Experiment& experiment) const {
+  std::vector<Trial> all;
+  if (experiment.kind == ExperimentKind::kFacts) return all;
+  for (const SweepPlan& plan : experiment.plans) {
+    for (const uint64_t seed : plan.seeds) {
+      for (size_t run = 0; run < plan.runs.size(); ++run) all.push_back(trial(experiment, plan, run, seed));
+    }
+  }
+  return all;
+}
+
 std::vector<std::string> Pool::trainers(const Experiment& experiment) const {
   std::set<std::string> trainers;
-  for (const SweepPlan& plan : experiment.plans) {
-    for (size_t run = 0; run < plan.runs.size(); ++run) {
-      for (const uint64_t seed : plan.seeds) {
-        const Trial one = trial(experiment, plan, run, seed);
-        if (one.kind == ExperimentKind::kRuns) {
-          add_trainers(one.path, trainers);
-        } else if (const auto json = load_json(one.path)) {
-          trainers.insert(json->value("trained_by", ""));
-        }
-      }
+  for (const Trial& one : trials(experiment)) {
+    if (one.kind == ExperimentKind::kRuns) {
+      add_trainers(one.path, trainers);
+    } else if (const auto json = load_json(one.path)) {
+      trainers.insert(json->value("trained_by", ""));
     }
   }
   trainers.erase("");

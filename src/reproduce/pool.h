@@ -51,6 +51,8 @@ class Pool {
   const std::filesystem::path& path() const { return path_; }
 
   Trial trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const;
+  // All of them, reading by reading and seed by seed; none of facts.
+  std::vector<Trial> trials(const Experiment& experiment) const;
 
   // What is there of a reading.
   Measured measured(const Experiment& experiment, size_t reading) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -15,6 +16,13 @@ std::vector<CandidateRound> next_rounds(std::span<Run* const> runs, Fleet& fleet
   std::vector<CandidateRound> rounds;
   for (const RoundRecord& record : step_together(runs, fleet)) rounds.push_back(candidate_round(record));
   return rounds;
+}
+
+void add(const RateSearch& search, CandidatesStand& stand) {
+  for (const Candidate& candidate : search.candidates()) {
+    stand.accuracy = std::max(stand.accuracy, candidate.accuracy);
+    stand.bytes += candidate.bytes();
+  }
 }
 
 }  // namespace
@@ -32,7 +40,9 @@ bool search_in_memory(RateSearch& search, const Config& config, Fleet& fleet, co
       together.push_back(run.get());
     }
     search.record(next_rounds(together, fleet));
-    if (!after_round()) return false;
+    CandidatesStand stand;
+    add(search, stand);
+    if (!after_round(stand)) return false;
   }
   return true;
 }
@@ -70,7 +80,9 @@ std::optional<std::vector<RoundsToTarget>> rounds_by_value(const Config& config,
     if (together.empty()) break;
     const std::vector<CandidateRound> rounds = next_rounds(together, fleet);
     for (size_t i = 0; i < searches.size(); ++i) searches[i]->record({&rounds[i], 1});
-    if (!after_round()) return std::nullopt;
+    CandidatesStand stand;
+    for (const Trial& trial : trials) add(trial.search, stand);
+    if (!after_round(stand)) return std::nullopt;
   }
   std::vector<RoundsToTarget> found;
   for (size_t i = 0; i < trials.size(); ++i) {

@@ -14,8 +14,14 @@
 // settings.
 namespace subfleet {
 
-// Called after every round of all candidates; false stops.
-using AfterRound = std::function<bool()>;
+// How the candidates stand after a round of all that run.
+struct CandidatesStand {
+  double accuracy = 0;  // the highest
+  uint64_t bytes = 0;   // exchanged by all of them so far
+};
+
+// Called after every such round; false stops.
+using AfterRound = std::function<bool(const CandidatesStand&)>;
 
 // Runs the candidates of a search that has just begun to its end; false if it was stopped. `config` is the
 // search's, and resolved.

@@ -209,7 +209,7 @@ TEST(RemoteFleet, ASecondAnswerIsNotLookedAt) {
   }
 }
 
-// Counts how often each client is asked; those in `absent` are lost the first so many times.
+// Counts how often each client is asked; all but that of row 0 are lost the first so many times.
 struct Attempts {
   std::map<uint32_t, uint32_t> asked;
   uint32_t absences = 0;
