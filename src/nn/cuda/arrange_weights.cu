@@ -36,8 +36,9 @@ __global__ void __launch_bounds__(kBlock) arrange_kernel(ArrangedWeights a) {
               (static_cast<size_t>(blockIdx.y) * groups + group) * kTaps * kGroup * kColumns;
   for (int i = threadIdx.x; i < kSize; i += kBlock) {
     const int n = i % kColumns, k = i / kColumns % kHalf, tap = i / kColumns / kHalf;
+    const float value = piece[n * kLine + k * kTaps + (a.back ? kTaps - 1 - tap : tap)];
     to[(static_cast<size_t>(tap) * kGroup + in_group + k) * kColumns + n] =
-        piece[n * kLine + k * kTaps + (a.back ? kTaps - 1 - tap : tap)];
+        a.tf32 ? __uint_as_float(rounded(value)) : value;
   }
 }
 

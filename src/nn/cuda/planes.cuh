@@ -5,7 +5,9 @@
 // A convolution as the product of product.cuh, but with the pixels' operand read straight out of the images:
 // eight channels' planes at a time lie in shared memory, with a border of zeros, and serve all taps. k runs
 // over groups of eight channels, within them over the kernel's rows (a stage each) and columns, and within
-// those over the channels. The weights come arranged in that order.
+// those over the channels. The weights come arranged in that order. For TF32 they come rounded, and a plane
+// is rounded once, when it has arrived: as they are used many times, the products then only load and
+// multiply.
 namespace subfleet::cuda {
 
 constexpr int kPlane =
@@ -29,6 +31,7 @@ __host__ __device__ inline int stacked_row(const PlaneImages& p, int kernel, int
 
 // f32: a thread has kTm pixels, eight apart, and kTn columns.
 struct F32Planes {
+  static constexpr bool kRounds = false;
   static constexpr int kN = 32;
   static constexpr int kTm = 4, kTn = 8;
   static constexpr int kPixels = kTm;  // whose places in a plane a thread has to know
@@ -77,6 +80,7 @@ struct F32Planes {
 // TF32: a warp multiplies blocks of 16 pixels, 8 channels and 8 columns.
 template <int kN_>
 struct Tf32Planes {
+  static constexpr bool kRounds = true;
   static constexpr int kN = kN_;
   using Tile = Tf32Tile<128, kN>;
   static constexpr int kTm = Tile::kTm, kTn = Tile::kTn;
@@ -96,15 +100,15 @@ struct Tf32Planes {
       uint32_t a[kTm][4], b[kTn][2];
 #pragma unroll
       for (int i = 0; i < kTm; ++i) {
-        a[i][0] = rounded(from[places[2 * i] + kx]);
-        a[i][1] = rounded(from[places[2 * i + 1] + kx]);
-        a[i][2] = rounded(from[places[2 * i] + kx + 4 * kPlane]);
-        a[i][3] = rounded(from[places[2 * i + 1] + kx + 4 * kPlane]);
+        a[i][0] = __float_as_uint(from[places[2 * i] + kx]);
+        a[i][1] = __float_as_uint(from[places[2 * i + 1] + kx]);
+        a[i][2] = __float_as_uint(from[places[2 * i] + kx + 4 * kPlane]);
+        a[i][3] = __float_as_uint(from[places[2 * i + 1] + kx + 4 * kPlane]);
       }
 #pragma unroll
       for (int j = 0; j < kTn; ++j) {
-        b[j][0] = rounded(n[kx * kGroup * kPitch + j * 8]);
-        b[j][1] = rounded(n[(kx * kGroup + 4) * kPitch + j * 8]);
+        b[j][0] = __float_as_uint(n[kx * kGroup * kPitch + j * 8]);
+        b[j][1] = __float_as_uint(n[(kx * kGroup + 4) * kPitch + j * 8]);
       }
       tile.fragments.add_products(a, b);
     }
@@ -130,7 +134,7 @@ constexpr size_t plane_bytes() {
 
 // Grid: tiles of 128 pixels, tiles of n, jobs.
 template <typename Planes, int kKernel, typename Epilogue>
-__global__ void __launch_bounds__(kThreads) planes_kernel(PlaneImages p, Epilogue epilogue) {
+__global__ void __launch_bounds__(kThreads, 4) planes_kernel(PlaneImages p, Epilogue epilogue) {
   constexpr int kTile = 128, kPad = kKernel / 2, kPitch = Planes::kN + 8, kStageRows = kKernel * kGroup;
   constexpr int kSlots = plane_slots<kKernel>(), kOwned = (kPlane + kThreads - 1) / kThreads;
   extern __shared__ __align__(16) float memory[];
@@ -196,6 +200,18 @@ __global__ void __launch_bounds__(kThreads) planes_kernel(PlaneImages p, Epilogu
   Planes sums;
   for (int stage = 0; stage < stages; ++stage) {
     await_copies<kStages - 2>();
+    if (Planes::kRounds && stage % kKernel == 0) {  // what this thread itself has brought in
+      float* mine = planes + stage / kKernel % kSlots * kGroup * kPlane + threadIdx.x;
+#pragma unroll
+      for (int c = 0; c < kGroup; ++c) {
+#pragma unroll
+        for (int i = 0; i < kOwned; ++i) {
+          if (static_cast<int>(threadIdx.x) + i * kThreads >= kPlane) continue;
+          float& value = mine[c * kPlane + i * kThreads];
+          value = __uint_as_float(rounded(value));
+        }
+      }
+    }
     __syncthreads();
     load(stage + kStages - 1);
     sums.template multiply<kKernel, kPitch>(planes + stage / kKernel % kSlots * kGroup * kPlane, places,

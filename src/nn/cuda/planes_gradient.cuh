@@ -53,10 +53,10 @@ struct GradientSums {
 #pragma unroll
       for (int tap = 0; tap < kKernel; ++tap) {
         uint32_t a[1][4];
-        a[0][0] = rounded(from[first + tap]);
-        a[0][1] = rounded(from[8 * kStretchPlane + first + tap]);
-        a[0][2] = rounded(from[second + tap]);
-        a[0][3] = rounded(from[8 * kStretchPlane + second + tap]);
+        a[0][0] = __float_as_uint(from[first + tap]);
+        a[0][1] = __float_as_uint(from[8 * kStretchPlane + first + tap]);
+        a[0][2] = __float_as_uint(from[second + tap]);
+        a[0][3] = __float_as_uint(from[8 * kStretchPlane + second + tap]);
         block[tap].add_products(a, b);
       }
     }
@@ -143,8 +143,16 @@ __global__ void __launch_bounds__(32 * kKernel, 3) planes_gradient_kernel(Gradie
   for (int index = 0; index < images * stretches; ++index) {
     load(index + 1);
     await_copies<1>();
+    float* planes = memory + index % 2 * kGradientStage;
+    // What this thread itself has brought in is rounded once: the taps use it many times.
+    for (int place = threadIdx.x; place < plane_rows * pitch; place += kBlock) {
+#pragma unroll
+      for (int c = 0; c < kGradientChannels; ++c) {
+        float& value = planes[c * kStretchPlane + place];
+        value = __uint_as_float(rounded(value));
+      }
+    }
     __syncthreads();
-    const float* planes = memory + index % 2 * kGradientStage;
     const float* gradients = planes + kGradientChannels * kStretchPlane;
     sums.multiply(planes + warp * pitch, places, gradients);
     __syncthreads();
