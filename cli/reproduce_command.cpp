@@ -25,9 +25,11 @@
 #include "report/terminal.h"
 #include "reproduce/pool.h"
 #include "search/memory_search.h"
+#include "store/run_writer.h"
 #include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
+#include "test_models.h"
 
 namespace subfleet::cli {
 namespace {
@@ -157,8 +159,10 @@ class Reproduction {
     }
   }
 
-  // Of a trial that is yet to be made: those of a run, or as many as the experiment's searches took so far.
+  // Of a trial that is yet to be made: those of a run, none of an ensemble, whose members are runs of their
+  // own, or as many as the experiment's searches took so far.
   uint32_t expected_rounds(size_t number, const Trial& trial) const {
+    if (!trial.members.empty()) return 0;
     if (trial.kind == ExperimentKind::kRuns) return trial.config.run.rounds;
     const Work& work = work_[number];
     return work.searches == 0 ? kGuessedRounds : work.search_rounds / work.searches;
@@ -172,9 +176,9 @@ class Reproduction {
     work.trials = 0;
     if (!is_chosen(experiments_[number])) return;
     std::set<std::filesystem::path> own;
-    for (const Trial& trial : pool_.trials(experiments_[number])) {
+    for (const Trial& trial : pool_.missing(experiments_[number])) {
       const bool by_another = planned_.try_emplace(trial.path, number).first->second != number;
-      if (is_finished(trial) || by_another || !own.insert(trial.path).second) continue;
+      if (by_another || !own.insert(trial.path).second) continue;
       work.rounds += expected_rounds(number, trial);
       ++work.trials;
     }
@@ -188,8 +192,7 @@ class Reproduction {
   }
 
   void make(size_t number, const InterruptWatch& watch) {
-    std::vector<Trial> trials = pool_.trials(experiments_[number]);
-    std::erase_if(trials, is_finished);
+    std::vector<Trial> trials = pool_.missing(experiments_[number]);
     for (const Trial& trial : trials) {
       try {
         fleets_.check(trial.config);
@@ -198,7 +201,7 @@ class Reproduction {
                     fmt::format("{}, run '{}': {}", experiments_[number].name, trial.name, error.what()));
       }
     }
-    // Those with the same data one after the other.
+    // Those with the same data one after the other; an ensemble stays behind its members.
     std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
     for (const Trial& trial : trials) {
       if (is_finished(trial)) continue;  // two readings that do not differ for it
@@ -215,8 +218,11 @@ class Reproduction {
   bool make(size_t number, const Trial& trial, const InterruptWatch& watch) {
     const std::string title = fmt::format("{}/{} {}: {}, seed {}", done_ + 1, done_ + trials_to_do(),
                                           experiments_[number].name, trial.name, trial.config.run.seed);
-    bool whole = false;
-    if (trial.kind == ExperimentKind::kRuns) {
+    bool whole = true;
+    if (!trial.members.empty()) {
+      test_together(trial, title);
+      --work_[number].trials;
+    } else if (trial.kind == ExperimentKind::kRuns) {
       work_[number].rounds -= trial.config.run.rounds;  // the clock counts them down
       whole = train_run_of_plan({.config = trial.config,
                                  .path = trial.path,
@@ -230,6 +236,21 @@ class Reproduction {
       expect(number);  // its length is known better
     }
     return whole;
+  }
+
+  // Tests an ensemble whose members are trained, unless one of them diverged.
+  void test_together(const Trial& ensemble, const std::string& title) {
+    const ModelSpec model = resolve_model(ensemble.config.model);
+    std::vector<std::vector<float>> members;
+    for (const Trial& member : ensemble.members) {
+      if (RunWriter::is_finished(member.path)) members.push_back(RunWriter::weights(member.path, model));
+    }
+    std::optional<Evaluation> test;
+    if (members.size() == ensemble.members.size())
+      test = test_ensemble(fleets_.fleet(ensemble.config), model, members);
+    save(ensemble, test);
+    say(fmt::format("{}: {}", title,
+                    test ? "together " + human_percent(test->accuracy()) : "a member diverged"));
   }
 
   bool search(size_t number, const Trial& trial, const std::string& title, const InterruptWatch& watch) {

@@ -198,6 +198,13 @@ void sweep(const SweepOptions& options) {
   const SweepPlan plan =
       parse_sweep(read_file_or_pipe(options.config.file, kMostTextBytes), options.config.file,
                   [&](Config& config) { options.config.apply_sets(config); });
+  for (const SweepRun& run : plan.runs) {
+    if (run.members == 1) continue;
+    throw bad_request(options.config.file,
+                      fmt::format("run '{}': members: a sweep has no ensembles; 'subfleet reproduce' makes "
+                                  "them of files in experiments/beyond",
+                                  run.name));
+  }
   const fs::path folder =
       options.out.empty() ? fs::path("runs") / fs::path(options.config.file).stem() : fs::path(options.out);
   const std::vector<Trial> trials = chosen_trials(plan, options);

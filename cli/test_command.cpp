@@ -19,6 +19,7 @@
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/thread_pool.h"
+#include "test_models.h"
 
 namespace subfleet::cli {
 namespace {
@@ -98,15 +99,6 @@ std::vector<Joined> joined_runs(const std::vector<Trained>& runs) {
   return all;
 }
 
-Evaluation test(Fleet& fleet, const ModelSpec& model, std::span<const float> weights) {
-  const auto state = fleet.make_state(model, {.optimizer = "fedavg"});
-  state->set_weights(weights);
-  const Evaluation score = fleet.evaluate(*state);
-  if (score.examples == 0)
-    throw bad_request("test", "the data have no test examples; see data.test_fraction");
-  return score;
-}
-
 // Every run and every ensemble, with data that are opened once for all that share them.
 void test_all(std::vector<Trained>& runs, std::vector<Joined>& ensembles, const std::string& device,
               ThreadPool& pool) {
@@ -116,7 +108,7 @@ void test_all(std::vector<Trained>& runs, std::vector<Joined>& ensembles, const 
     LocalFleet fleet(open_split_federation(runs[first].data), device, pool, runs[first].eval_samples);
     for (size_t i = first; i < runs.size(); ++i) {
       if (!runs[i].has_tests_of(runs[first])) continue;
-      runs[i].score = test(fleet, runs[i].model, runs[i].weights);
+      runs[i].score = test_model(fleet, runs[i].model, runs[i].weights);
       done[i] = true;
     }
     for (Joined& joined : ensembles) {
@@ -124,8 +116,7 @@ void test_all(std::vector<Trained>& runs, std::vector<Joined>& ensembles, const 
       if (!joined.misfit.empty() || !member.has_tests_of(runs[first])) continue;
       std::vector<std::vector<float>> members;
       for (const size_t i : joined.runs) members.push_back(runs[i].weights);
-      const Ensemble ensemble = make_ensemble(member.model, members);
-      joined.score = test(fleet, ensemble.model, ensemble.weights);
+      joined.score = test_ensemble(fleet, member.model, members);
     }
   }
 }

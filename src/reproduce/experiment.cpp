@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/toml_text.h"
+#include "model/ensemble.h"
 #include "reproduce/facts.h"
 #include "reproduce/measures.h"
 #include "reproduce/predictors.h"
@@ -147,6 +148,28 @@ std::vector<Reading> readings_of(const toml::table& file) {
   return readings;
 }
 
+constexpr uint64_t kSeedsPerMember = 1'000'000;
+
+// That what has members can be an ensemble.
+void check_ensembles(const Experiment& experiment) {
+  for (const SweepPlan& plan : experiment.plans) {
+    for (const SweepRun& run : plan.runs) {
+      if (run.members == 1) continue;
+      const auto fault = [&](const std::string& what) {
+        return bad_request(experiment.name + ".toml",
+                           fmt::format("run '{}': members: {}", one_line(run.name), what));
+      };
+      if (experiment.kind != ExperimentKind::kRuns)
+        throw fault("only runs can be an ensemble's; leave it out, or make kind = \"runs\"");
+      if (const std::string misfit = ensemble_misfit(resolve_model(run.config.model)); !misfit.empty())
+        throw fault(misfit);
+      if (std::ranges::max(plan.seeds) >= kSeedsPerMember)
+        throw fault(fmt::format("their seeds are made from the list 'seeds', which must be below {}",
+                                kSeedsPerMember));
+    }
+  }
+}
+
 // That every value has a measure of the experiment's kind, and runs that there are.
 void check_values(const Experiment& experiment) {
   const bool facts = experiment.kind == ExperimentKind::kFacts;
@@ -232,7 +255,10 @@ Experiment parse_experiment(std::string_view text, const std::string& name,
       if (experiment.kind != ExperimentKind::kFacts) change(config);
     }));
   }
-  if (experiment.runs_of.empty()) check_values(experiment);
+  if (experiment.runs_of.empty()) {
+    check_ensembles(experiment);
+    check_values(experiment);
+  }
   return experiment;
 }
 
@@ -253,6 +279,8 @@ std::vector<std::string> experiment_names(const std::filesystem::path& folder) {
   std::ranges::sort(names);
   return names;
 }
+
+uint64_t member_seed(uint64_t seed, uint32_t member) { return member * kSeedsPerMember + seed; }
 
 std::string settings_name(const Config& config) {
   Hash hash;

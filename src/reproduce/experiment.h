@@ -71,6 +71,10 @@ void adopt_runs(Experiment& experiment, const Experiment& other);
 // A folder's experiments, by name; none if it is not there.
 std::vector<std::string> experiment_names(const std::filesystem::path& folder);
 
+// The seed of one of an ensemble's members, from 1 on: different for each, and from that of any run of an
+// experiment with ensembles.
+uint64_t member_seed(uint64_t seed, uint32_t member);
+
 // Names a configuration by everything that decides what comes of it, so that equal ones share a folder.
 std::string settings_name(const Config& config);
 

@@ -54,6 +54,27 @@ Values accuracy_differences(const ExpectedValue& value, const Measured& measured
   });
 }
 
+// In percent, of the last round that was tested.
+std::optional<double> last_test(const SeedResult& result) {
+  return result.diverged || result.tests.empty() ? std::nullopt
+                                                 : std::optional(100 * result.tests.back().accuracy);
+}
+
+Values last_tests(const ExpectedValue& value, const Measured& measured) {
+  Values values;
+  for (const SeedResult& seed : run_of(measured, value.run).seeds) {
+    if (const auto one = last_test(seed)) values.push_back(*one);
+  }
+  return values;
+}
+
+Values last_test_differences(const ExpectedValue& value, const Measured& measured) {
+  return paired(value, measured, [](const SeedResult& a, const SeedResult& b) {
+    const auto ours = last_test(a), theirs = last_test(b);
+    return ours && theirs ? std::optional(*ours - *theirs) : std::nullopt;
+  });
+}
+
 Values bytes_saved(const ExpectedValue& value, const Measured& measured) {
   const double ours = run_of(measured, value.run).bytes_per_round,
                theirs = run_of(measured, value.of).bytes_per_round;
@@ -182,6 +203,8 @@ const std::vector<Measure>& measures() {
       {"accuracy", kRuns, over_seeds(accuracies)},
       {"accuracy ratio", kRuns, over_seeds(accuracy_ratios)},
       {"accuracy difference", kRuns, over_seeds(accuracy_differences)},
+      {"last test", kRuns, over_seeds(last_tests)},
+      {"last test difference", kRuns, over_seeds(last_test_differences)},
       {"bytes per round saved", kRuns, over_seeds(bytes_saved)},
       {"times fewer bytes", kRuns, over_seeds(bytes_ratios)},
       {"rank correlation", kRuns, prediction},

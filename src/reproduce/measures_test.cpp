@@ -61,6 +61,27 @@ TEST(Measures, CompareRunsOfTheSameSeed) {
   EXPECT_THROW(of("share"), Error);
 }
 
+TEST(Measures, ARunTestedOnceIsComparedByTheLastTests) {
+  const SweepPlan plan = two_runs();
+  Measured measured;
+  measured.plan = &plan;
+  measured.results.runs.resize(2);
+  SeedResult diverged = learning(2, 10, {0.9});
+  diverged.diverged = true;
+  diverged.accuracy.reset();
+  measured.results.runs[0].seeds = {learning(1, 60, {0.5}), diverged};
+  measured.results.runs[1].seeds = {learning(1, 10, {0.1, 0.1, 0.1, 0.1, 0.2, 0.4}), learning(2, 10, {0.6})};
+  measured.results.runs[1].seeds[0].accuracy = 0.3;
+  const auto of = [&](const std::string& name) {
+    return measure(value_of(name), ExperimentKind::kRuns, measured);
+  };
+  EXPECT_NEAR(of("last test")->mean, 50, 1e-9);
+  EXPECT_EQ(of("last test")->count, 1u) << "what diverged has none";
+  EXPECT_NEAR(of("last test difference")->mean, 10, 1e-9);
+  EXPECT_NEAR(of("accuracy difference")->mean, 20, 1e-9);
+  EXPECT_FALSE(of("times fewer bytes")) << "five tests say when a run reaches an accuracy";
+}
+
 TEST(Measures, OfSearches) {
   const SweepPlan plan = two_runs();
   Measured measured;

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "search/search_report.h"
@@ -18,51 +22,68 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 fs::path made(const fs::path& folder) {
-  for (const char* part : {"runs", "searches"}) make_folder(folder / part);
+  for (const char* part : {"runs", "ensembles", "searches"}) make_folder(folder / part);
   return folder;
 }
 
-// None if there is no such file, or it is not what was written there.
-std::optional<Json> load_json(const fs::path& path) {
+// What a function reads from a file's JSON; none if there is no such file. Throws Error if it is not what was
+// written there.
+template <typename Read>
+auto load(const fs::path& path, const Read& read) -> std::optional<decltype(read(Json()))> {
   if (!fs::exists(path)) return std::nullopt;
-  Json json = Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw bad_request(path.string(), "is damaged; remove it, and it is made again");
-  return json;
+  try {
+    return read(Json::parse(read_file(path)));
+  } catch (const Json::exception&) {
+    throw bad_request(path.string(), "is damaged; remove it, and it is made again");
+  }
 }
 
 // Rates are compared as people write them.
 double three_digits(double log10) { return std::round(log10 * 1000) / 1000; }
 
-std::optional<FinishedSearch> load_search(const fs::path& path) {
-  const auto json = load_json(path);
-  if (!json) return std::nullopt;
+FinishedSearch read_search(const Json& json) {
   FinishedSearch search;
-  try {
-    if (json->at("outcome") == "found") {
-      search.log10 = three_digits(std::log10(json->at("best").get<double>()));
-      search.rounds = json->at("rounds").get<uint32_t>();
-      search.extra_rounds = json->at("cost").at("formula_rounds").get<double>();
-    }
-  } catch (const Json::exception&) {
-    throw bad_request(path.string(), "is damaged; remove it, and it is made again");
-  }
+  if (json.at("outcome") != "found") return search;
+  search.log10 = three_digits(std::log10(json.at("best").get<double>()));
+  search.rounds = json.at("rounds").get<uint32_t>();
+  search.extra_rounds = json.at("cost").at("formula_rounds").get<double>();
   return search;
 }
 
-std::optional<RateRounds> load_rates(const fs::path& path) {
-  const auto json = load_json(path);
-  if (!json) return std::nullopt;
+RateRounds read_rates(const Json& json) {
   RateRounds rates;
-  try {
-    for (const Json& rate : json->at("rates")) {
-      const Json& rounds = rate.at("rounds");
-      rates[rate.at("log10").get<double>()] =
-          rounds.is_null() ? std::nullopt : std::optional(rounds.get<uint32_t>());
-    }
-  } catch (const Json::exception&) {
-    throw bad_request(path.string(), "is damaged; remove it, and it is made again");
+  for (const Json& rate : json.at("rates")) {
+    const Json& rounds = rate.at("rounds");
+    rates[rate.at("log10").get<double>()] =
+        rounds.is_null() ? std::nullopt : std::optional(rounds.get<uint32_t>());
   }
   return rates;
+}
+
+// An ensemble as the log of a run that is tested once, after its last round.
+std::vector<RoundRecord> read_ensemble(const Json& json) {
+  RoundRecord record{.round = json.at("rounds").get<uint32_t>(),
+                     .bytes_down = json.at("bytes_down").get<uint64_t>(),
+                     .bytes_up = json.at("bytes_up").get<uint64_t>()};
+  if (json.at("accuracy").is_null()) {
+    record.train_loss = std::numeric_limits<double>::quiet_NaN();  // as of a run that diverged
+  } else {
+    record.test_accuracy = json.at("accuracy").get<double>();
+  }
+  return {record};
+}
+
+std::set<std::string> read_trainers(const Json& json) {
+  const Json& trainers = json.at("trained_by");
+  if (trainers.is_string()) return {trainers.get<std::string>()};
+  return trainers.get<std::set<std::string>>();
+}
+
+// One with a run folder, not a file.
+bool is_run(const Trial& trial) { return trial.kind == ExperimentKind::kRuns && trial.members.empty(); }
+
+RoundLog log_of(const Trial& run) {
+  return run.members.empty() ? finished_log(run.path, run.config.run.rounds) : load(run.path, read_ensemble);
 }
 
 }  // namespace
@@ -76,12 +97,27 @@ Trial Pool::trial(const Experiment& experiment, const SweepPlan& plan, size_t ru
               .rates = experiment.rates};
   std::string name = plan.folder(run, seed) + "-" + settings_name(trial.config);
   if (trial.kind == ExperimentKind::kRuns) {
-    trial.path = path_ / "runs" / name;
+    add_members(trial, plan, run, seed);
+    trial.path = trial.members.empty()
+                     ? path_ / "runs" / name
+                     : path_ / "ensembles" / fmt::format("{}-of-{}.json", name, trial.members.size());
     return trial;
   }
   for (const double rate : trial.rates) name += fmt::format("_{}", rate);
   trial.path = path_ / "searches" / (name + ".json");
   return trial;
+}
+
+void Pool::add_members(Trial& ensemble, const SweepPlan& plan, size_t run, uint64_t seed) const {
+  const uint32_t members = plan.runs[run].members;
+  if (members == 1) return;
+  for (uint32_t member = 1; member <= members; ++member) {
+    const uint64_t own_seed = member_seed(seed, member);
+    Trial& one = ensemble.members.emplace_back();
+    one.name = fmt::format("{}, member {} of {}", ensemble.name, member, members);
+    one.config = plan.config(run, own_seed);
+    one.path = path_ / "runs" / (plan.folder(run, own_seed) + "-" + settings_name(one.config));
+  }
 }
 
 Measured Pool::measured(const Experiment& experiment, size_t reading) const {
@@ -95,11 +131,11 @@ Measured Pool::measured(const Experiment& experiment, size_t reading) const {
     for (const uint64_t seed : plan.seeds) {
       const Trial one = trial(experiment, plan, run, seed);
       if (one.kind == ExperimentKind::kRuns) {
-        logs[run].push_back(finished_log(one.path, one.config.run.rounds));
+        logs[run].push_back(log_of(one));
       } else if (one.kind == ExperimentKind::kSearches) {
-        all.searches[run].push_back(load_search(one.path));
+        all.searches[run].push_back(load(one.path, read_search));
       } else if (one.kind == ExperimentKind::kRates) {
-        all.rates[run].push_back(load_rates(one.path));
+        all.rates[run].push_back(load(one.path, read_rates));
       }
     }
   }
@@ -118,22 +154,30 @@ std::vector<Trial> Pool::trials(const Experiment& experiment) const {
   return all;
 }
 
+std::vector<Trial> Pool::missing(const Experiment& experiment) const {
+  std::vector<Trial> all;
+  for (Trial& trial : trials(experiment)) {
+    if (is_finished(trial)) continue;
+    std::ranges::copy_if(trial.members, std::back_inserter(all), std::not_fn(is_finished));
+    all.push_back(std::move(trial));
+  }
+  return all;
+}
+
 std::vector<std::string> Pool::trainers(const Experiment& experiment) const {
   std::set<std::string> trainers;
   for (const Trial& one : trials(experiment)) {
-    if (one.kind == ExperimentKind::kRuns) {
+    if (is_run(one)) {
       add_trainers(one.path, trainers);
-    } else if (const auto json = load_json(one.path)) {
-      trainers.insert(json->value("trained_by", ""));
+    } else if (auto found = load(one.path, read_trainers)) {
+      trainers.merge(*found);
     }
   }
-  trainers.erase("");
   return {trainers.begin(), trainers.end()};
 }
 
 bool is_finished(const Trial& trial) {
-  return trial.kind == ExperimentKind::kRuns ? finished_log(trial.path, trial.config.run.rounds).has_value()
-                                             : fs::exists(trial.path);
+  return is_run(trial) ? log_of(trial).has_value() : fs::exists(trial.path);
 }
 
 void save(const Trial& trial, const RateSearch& search, const std::string& trainer) {
@@ -150,6 +194,33 @@ void save(const Trial& trial, std::span<const RoundsToTarget> rounds, const std:
                      {"rounds", rounds[i].rounds ? Json(*rounds[i].rounds) : Json(nullptr)}});
   }
   write_file(trial.path, Json{{"rates", rates}, {"trained_by", trainer}}.dump() + "\n");
+}
+
+void save(const Trial& ensemble, const std::optional<Evaluation>& test) {
+  nlohmann::ordered_json json{{"accuracy", nullptr}, {"loss", nullptr}, {"examples", 0}};
+  if (test)
+    json = {{"accuracy", test->accuracy()}, {"loss", test->mean_loss()}, {"examples", test->examples}};
+  auto members = nlohmann::ordered_json::array();
+  std::set<std::string> trainers;
+  uint32_t rounds = 0;
+  uint64_t down = 0, up = 0;
+  for (const Trial& member : ensemble.members) {
+    const std::vector<RoundRecord> log = log_of(member).value();
+    for (const RoundRecord& record : log) {
+      down += record.bytes_down;
+      up += record.bytes_up;
+    }
+    rounds = std::max(rounds, log.back().round);
+    add_trainers(member.path, trainers);
+    const auto& accuracy = log.back().test_accuracy;
+    members.push_back({{"seed", member.config.run.seed}, {"accuracy", accuracy ? Json(*accuracy) : Json()}});
+  }
+  json["rounds"] = rounds;
+  json["bytes_down"] = down;
+  json["bytes_up"] = up;
+  json["members"] = members;
+  json["trained_by"] = trainers;
+  write_file(ensemble.path, json.dump() + "\n");
 }
 
 bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& pool) {

@@ -31,6 +31,7 @@ struct Trial {
   Config config;
   std::vector<double> rates;     // kRates
   std::filesystem::path path{};  // a run folder, or a JSON file
+  std::vector<Trial> members{};  // of an ensemble: its runs, each with a seed of its own
 };
 
 // What came of the runs of one reading: what is not finished is missing.
@@ -41,8 +42,8 @@ struct Measured {
   std::vector<std::vector<std::optional<RateRounds>>> rates;         // kRates: [run][seed]
 };
 
-// The folder of all experiments: runs/ and searches/, in which equal configurations are one, whichever
-// experiment asks for them. Locked while this object lives.
+// The folder of all experiments: runs/, ensembles/ and searches/, in which equal configurations are one,
+// whichever experiment asks for them. Locked while this object lives.
 class Pool {
  public:
   // Makes the folder where needed.
@@ -53,6 +54,9 @@ class Pool {
   Trial trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const;
   // All of them, reading by reading and seed by seed; none of facts.
   std::vector<Trial> trials(const Experiment& experiment) const;
+  // Those that are to be made, in an order in which they can be: before an ensemble those of its members that
+  // are not trained yet.
+  std::vector<Trial> missing(const Experiment& experiment) const;
 
   // What is there of a reading.
   Measured measured(const Experiment& experiment, size_t reading) const;
@@ -60,14 +64,20 @@ class Pool {
   std::vector<std::string> trainers(const Experiment& experiment) const;
 
  private:
+  void add_members(Trial& ensemble, const SweepPlan& plan, size_t run, uint64_t seed) const;
+
   std::filesystem::path path_;
   FolderLock lock_;
 };
 
+// Of an ensemble: that its test is saved, whether or not its members' folders are still there.
 bool is_finished(const Trial& trial);
 // What came of a search, or of one candidate for each rate; `trainer` says what trained them.
 void save(const Trial& trial, const RateSearch& search, const std::string& trainer);
 void save(const Trial& trial, std::span<const RoundsToTarget> rounds, const std::string& trainer);
+// What came of an ensemble whose members are finished: its one test, none if a member diverged, and what the
+// members have exchanged.
+void save(const Trial& ensemble, const std::optional<Evaluation>& test);
 
 // Gives the runs of an experiment with rates_from the rate that those searches found most often for the run
 // and reading of the same names, the lower of equals. False if one has none yet.

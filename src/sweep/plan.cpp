@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMostRuns = 10'000;
 constexpr size_t kLongestName = 100;
+constexpr int64_t kMostMembers = 100;
 
 // Every value of a table and the tables in it, under its dotted name, over what `into` holds.
 void flatten(const toml::table& table, const std::string& prefix, toml::table& into) {
@@ -85,20 +86,30 @@ struct NamedSettings {
   std::string name;
   toml::table settings;
   bool drawn = true;
+  uint32_t members = 1;
 };
+
+uint32_t members_of(const toml::table& run) {
+  const toml::node* node = run.get("members");
+  if (node == nullptr) return 1;
+  const int64_t members = node->value_exact<int64_t>().value_or(0);
+  if (members < 2 || members > kMostMembers)
+    throw bad_request("members", fmt::format("must be a whole number from 2 to {}", kMostMembers));
+  return static_cast<uint32_t>(members);
+}
 
 std::vector<NamedSettings> runs_of(const toml::table& file) {
   toml::table common;
   if (const toml::table* settings = table_at(file, "settings")) flatten(*settings, "", common);
   const toml::node* node = file.get("run");
-  if (node == nullptr) return {{"", common, true}};
+  if (node == nullptr) return {{.name = "", .settings = common}};
   const toml::array* list = node->as_array();
   if (list == nullptr || !list->is_array_of_tables()) throw bad_request("run", "write [[run]] for each run");
   std::vector<NamedSettings> runs;
   for (const toml::node& item : *list) {
     const toml::table& table = *item.as_table();
-    check_keys(table, "key of a run", {"name", "settings", "drawn"});
-    NamedSettings run{text_at(table, "name"), common, true};
+    check_keys(table, "key of a run", {"name", "settings", "drawn", "members"});
+    NamedSettings run{.name = text_at(table, "name"), .settings = common, .members = members_of(table)};
     if (run.name.empty()) throw bad_request("run", "every [[run]] needs a name");
     if (const toml::table* settings = table_at(table, "settings")) flatten(*settings, "", run.settings);
     if (const toml::node* drawn = table.get("drawn")) {
@@ -220,7 +231,7 @@ SweepPlan parse_sweep(std::string_view text, std::string_view source,
   for (const NamedSettings& run : runs) {
     plan.runs.push_back({run.name, slug_of(run.name),
                          checked_config(run, fmt::format("{}: run '{}'", source, one_line(run.name)), change),
-                         run.drawn});
+                         run.drawn, run.members});
   }
   try {
     check_names(plan.runs);

@@ -18,6 +18,8 @@ struct SweepRun {
   std::string slug;   // the name as a part of a folder's name
   Config config;      // checked; its seed is none of the sweep's
   bool drawn = true;  // a line of the chart
+  // So many models are trained of it, each with a seed of its own, and answer together; 1: a run alone.
+  uint32_t members = 1;
 };
 
 // What a sweep file asks for.

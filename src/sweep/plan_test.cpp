@@ -104,6 +104,8 @@ TEST(SweepPlan, SaysWhatIsWrongWithAFile) {
   expect_fault("seeds = [1]\n[[run]]\n", "needs a name");
   expect_fault("seeds = [1]\n" + run + "lr = 1\n", "key of a run: unknown 'lr'");
   expect_fault("seeds = [1]\n" + run + "drawn = 1\n", "drawn: must be true or false");
+  expect_fault("seeds = [1]\n" + run + "members = 1\n", "members: must be a whole number from 2 to 100");
+  expect_fault("seeds = [1]\n" + run + "members = 2.5\n", "members: must be a whole number");
   expect_fault("seeds = [1]\n" + run + "[[run]]\nname = \"A\"\n", "not the only run");
   expect_fault("seeds = [1]\n" + run + "[grid]\n\"server.lr\" = 0.1\n", "grid: server.lr: must be a list");
   expect_fault("seeds = [1\n", "s.toml: line ");
