@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "base/stopwatch.h"
+#include "checks.h"
 #include "report/page.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
@@ -47,48 +49,139 @@ Fleet& SharedFleets::fleet(const Config& config) {
   return *fleet_;
 }
 
-bool train_run_of_plan(const RunOfPlan& one, SharedFleets& fleets, PlanClock& clock, Progress::Mode mode,
-                       const InterruptWatch& watch) {
-  const Config& config = one.config;
-  Fleet& fleet = fleets.fleet(config);
-  const Provenance now = provenance_now(config, fleet, fleets.workers());
-  Run run(config, fleet);
-  const bool begun = RunWriter::has_begun(one.path);
-  RunWriter writer = begun ? RunWriter::reopen(one.path) : RunWriter::begin(one.path, run, now);
-  const uint64_t bytes = begun ? writer.restore(run, now) : 0;
-  clock.give_up(one.number, run.round());  // they were done before
+namespace {
 
+// A run and what keeps it.
+struct OpenRun {
+  const RunOfPlan& plan;
+  Run run;
+  bool begun;  // before
+  RunWriter writer;
+  uint64_t bytes;  // exchanged so far
+  EventFile events;
+  bool over = false;
+
+  OpenRun(const RunOfPlan& one, Fleet& fleet, const Provenance& now)
+      : plan(one),
+        run(one.config, fleet),
+        begun(RunWriter::has_begun(one.path)),
+        writer(begun ? RunWriter::reopen(one.path) : RunWriter::begin(one.path, run, now)),
+        bytes(begun ? writer.restore(run, now) : 0),
+        events(one.path, writer.log()) {}
+
+  bool going() const { return !over && run.round() < plan.config.run.rounds; }
+
+  // The round that it has just done.
+  void keep(const SteppedRound& round, Progress& progress, bool alone) {
+    const RoundRecord& record = round.record;
+    bytes += record.bytes_down + record.bytes_up;
+    if (!round.diverged.empty()) {
+      over = true;
+      writer.append(record);
+      progress.note(fmt::format("{}: {}", plan.name, round.diverged));
+      return;
+    }
+    note_left_out(progress, run, record, alone ? "" : plan.name);
+    writer.round_done(run, record);
+    events.round_done(run, record);
+  }
+};
+
+// What the group says of a round: means over its runs.
+RoundLine line_of(std::span<const SteppedRound> rounds) {
+  RoundLine line;
+  double tested = 0, test_accuracy = 0;
+  for (const auto& [record, diverged] : rounds) {
+    line.round = std::max(line.round, record.round);
+    line.train_accuracy_median += record.train_accuracy_median / static_cast<double>(rounds.size());
+    if (!record.test_accuracy) continue;
+    test_accuracy += *record.test_accuracy;
+    ++tested;
+  }
+  if (tested > 0) line.test_accuracy = test_accuracy / tested;
+  return line;
+}
+
+}  // namespace
+
+bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& title, SharedFleets& fleets,
+                        PlanClock& clock, Progress::Mode mode, const InterruptWatch& watch) {
+  Fleet& fleet = fleets.fleet(group.front().config);
+  std::vector<std::unique_ptr<OpenRun>> runs;
+  uint32_t rounds = 0, begun = std::numeric_limits<uint32_t>::max();
+  for (const RunOfPlan& one : group) {
+    const Provenance now = provenance_now(one.config, fleet, fleets.workers());
+    runs.push_back(std::make_unique<OpenRun>(one, fleet, now));
+    clock.give_up(one.number, runs.back()->run.round());  // they were done before
+    rounds = std::max(rounds, one.config.run.rounds);
+    begun = std::min(begun, runs.back()->run.round());
+  }
   Progress progress(stdout, mode,
-                    {.rounds = config.run.rounds,
-                     .start_round = run.round(),
+                    {.rounds = rounds,
+                     .start_round = begun,
                      .unicode = look_at_terminal(stdout).unicode,
                      .fewest_lines = 2,
-                     .title = one.title,
+                     .title = title,
                      .test_lines = false,
                      .plan = plan_line(clock),
                      .width = {}});
-  RoundProgress shown(progress, bytes, [&](double seconds) {
-    clock.round_done(one.number, seconds);
-    return plan_line(clock);
-  });
-  EventFile events(one.path, writer.log());
-  const std::array<RoundObserver*, 3> observers{&writer, &events, &shown};
-  try {
-    if (!subfleet::train(run, observers, [&] { return watch.interrupted(); })) {
-      writer.checkpoint(run);
+  while (true) {
+    std::vector<OpenRun*> going;
+    std::vector<Run*> together;
+    for (const auto& one : runs) {
+      if (!one->going()) continue;
+      going.push_back(one.get());
+      together.push_back(&one->run);
+    }
+    if (going.empty()) break;
+    if (watch.interrupted()) {
+      for (OpenRun* one : going) one->writer.checkpoint(one->run);
       return false;
     }
-    writer.finish(run);
-  } catch (const Diverged& diverged) {
-    RoundRecord last = diverged.last();
-    last.train_loss = std::numeric_limits<double>::quiet_NaN();
-    writer.append(last);
-    clock.give_up(one.number, config.run.rounds - run.round());
-    progress.note(fmt::format("{}: {}", one.name, diverged.what()));
+    const Stopwatch whole;
+    std::vector<SteppedRound> stepped = step_together(together, fleet);
+    const double share = 1 / static_cast<double>(going.size()), seconds = whole.seconds() * share;
+    for (size_t i = 0; i < going.size(); ++i) {
+      measure_round(going[i]->run, stepped[i].record, seconds);
+      going[i]->keep(stepped[i], progress, group.size() == 1);
+    }
+    for (const OpenRun* one : going) {
+      clock.round_done(one->plan.number, whole.seconds() * share);
+      if (one->over) clock.give_up(one->plan.number, one->plan.config.run.rounds - one->run.round() - 1);
+    }
+    RoundLine line = line_of(stepped);
+    for (const auto& one : runs) line.bytes_total += one->bytes;
+    line.plan = plan_line(clock);
+    progress.update(line);
+  }
+  for (const auto& one : runs) {
+    if (!one->over) one->writer.finish(one->run);
   }
   progress.finish();
-  write_run_page(one.path);
+  for (const RunOfPlan& one : group) write_run_page(one.path);
   return true;
+}
+
+void TogetherOption::add_to(CLI::App& command) {
+  command
+      .add_option(
+          "--together", given,
+          "train so many runs, which differ in their seeds alone, side by side; the results are the same "
+          "for any number [5 on a GPU, else 1]")
+      ->type_name("UINT")
+      ->check(whole_number(1, 1000));
+}
+
+std::string seeds_text(std::span<const RunOfPlan> group) {
+  std::string text = group.size() == 1 ? "seed" : "seeds";
+  for (const RunOfPlan& one : group)
+    text += fmt::format("{} {}", &one == &group.front() ? "" : ",", one.config.run.seed);
+  return text;
+}
+
+std::string group_number(size_t done, size_t count, size_t of) {
+  return count == 1 ? fmt::format("{}/{}", done + 1, of)
+                    : fmt::format("{}-{}/{}", done + 1, done + count, of);
 }
 
 }  // namespace subfleet::cli

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "interrupt.h"
 #include "report/progress.h"
@@ -46,14 +50,46 @@ inline PlanLine plan_line(const PlanClock& clock) { return {clock.done(), clock.
 struct RunOfPlan {
   Config config;
   std::filesystem::path path;
-  std::string title;  // "3/40 gold, seed 2"
-  std::string name;   // for messages: "run 'gold', seed 2"
+  std::string name;  // for messages: "run 'gold', seed 2"
   size_t number = 0;
 };
 
-// Trains it in its run folder, or goes on with it, to its last round; one that diverges ends with a round
-// whose loss is no number. False if it was stopped before its end.
-bool train_run_of_plan(const RunOfPlan& one, SharedFleets& fleets, PlanClock& clock, Progress::Mode mode,
-                       const InterruptWatch& watch);
+// Trains runs side by side, each in its run folder, or goes on with them, to their last rounds, and gives
+// them the bits that they have alone. They share a fleet. One that diverges ends with a round whose loss is
+// no number. `title` is what is shown of them: "3-7/40 gold". False if they were stopped before their end.
+bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& title, SharedFleets& fleets,
+                        PlanClock& clock, Progress::Mode mode, const InterruptWatch& watch);
+
+// --together: how many runs, which differ in their seeds, are trained side by side.
+struct TogetherOption {
+  size_t given = 0;  // 0: not
+
+  void add_to(CLI::App& command);
+  // A GPU has too little to do with the clients of one round; a processor does not gain.
+  size_t runs(const std::string& device) const {
+    constexpr size_t kOnGpu = 5;
+    if (given != 0) return given;
+    return device.starts_with("cuda") ? kOnGpu : 1;
+  }
+};
+
+// The first of `items` and those after it with the same key, at most so many, taken out of `items`.
+template <typename Item, typename Key>
+std::vector<Item> take_group(std::vector<Item>& items, size_t most, const Key& key) {
+  const auto first = key(items.front());
+  std::vector<Item> group;
+  std::vector<Item> rest;
+  for (Item& item : items) {
+    const bool joins = group.size() < most && key(item) == first;
+    (joins ? group : rest).push_back(std::move(item));
+  }
+  items = std::move(rest);
+  return group;
+}
+
+// "seed 2", or "seeds 1, 2, 3".
+std::string seeds_text(std::span<const RunOfPlan> group);
+// "3/40", or "3-7/40": of so many, the next `count` after those that are done.
+std::string group_number(size_t done, size_t count, size_t of);
 
 }  // namespace subfleet::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <future>
 #include <map>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/stopwatch.h"
 #include "base/text.h"
 #include "checks.h"
 #include "commands.h"
@@ -20,13 +18,11 @@
 #include "device_options.h"
 #include "experiment_library.h"
 #include "interrupt.h"
+#include "plan_searching.h"
 #include "plan_training.h"
 #include "report/reproduce_report.h"
-#include "report/terminal.h"
 #include "reproduce/pool.h"
-#include "search/memory_search.h"
 #include "store/run_writer.h"
-#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
 #include "test_models.h"
@@ -40,13 +36,14 @@ struct ReproduceOptions {
   std::string experiments = "experiments", out = "runs/reproduce";
   size_t seeds = 0;  // 0: all
   DeviceOptions device;
+  TogetherOption together;
   size_t threads = 0;
   bool list = false;
   bool quiet = false;
 };
 
-// Makes what is missing of the chosen experiments, one after the other, in one process; the results are those
-// of all experiments of which something is there.
+// Makes what is missing of the chosen experiments, group after group of trials, in one process; the results
+// are those of all experiments of which something is there.
 class Reproduction {
  public:
   Reproduction(std::vector<Experiment> experiments, std::set<std::string> chosen,
@@ -203,10 +200,14 @@ class Reproduction {
     }
     // Those with the same data one after the other; an ensemble stays behind its members.
     std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
-    for (const Trial& trial : trials) {
-      if (is_finished(trial)) continue;  // two readings that do not differ for it
-      const bool whole = make(number, trial, watch);
-      ++done_;
+    std::set<std::filesystem::path> known;
+    std::erase_if(trials, [&](const Trial& trial) {
+      return !known.insert(trial.path).second;  // two readings that do not differ for it
+    });
+    while (!trials.empty()) {
+      const auto group = take_group(trials, options_.together.runs(fleets_.device()), but_for_seed);
+      const bool whole = make(number, group, watch);
+      done_ += group.size();
       if (!whole) {
         say(fmt::format("stopped; the same command goes on with what is in {}", pool_.path().string()));
         throw Stopped{watch.signal()};
@@ -214,28 +215,46 @@ class Reproduction {
     }
   }
 
-  // False if it was stopped.
-  bool make(size_t number, const Trial& trial, const InterruptWatch& watch) {
-    const std::string title = fmt::format("{}/{} {}: {}, seed {}", done_ + 1, done_ + trials_to_do(),
-                                          experiments_[number].name, trial.name, trial.config.run.seed);
-    bool whole = true;
-    if (!trial.members.empty()) {
-      test_together(trial, title);
-      --work_[number].trials;
-    } else if (trial.kind == ExperimentKind::kRuns) {
-      work_[number].rounds -= trial.config.run.rounds;  // the clock counts them down
-      whole = train_run_of_plan({.config = trial.config,
-                                 .path = trial.path,
-                                 .title = title,
-                                 .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
-                                 .number = number},
-                                fleets_, clock_, mode_, watch);
-      --work_[number].trials;
-    } else {
-      whole = search(number, trial, title, watch);
-      expect(number);  // its length is known better
+  // Equal for those that can be made side by side.
+  static std::string but_for_seed(const Trial& trial) {
+    if (!trial.members.empty()) return trial.path.string();
+    Config config = trial.config;
+    config.run.seed = 0;
+    return settings_name(config);
+  }
+
+  // Trials that differ in their seeds alone; false if they were stopped.
+  bool make(size_t number, const std::vector<Trial>& group, const InterruptWatch& watch) {
+    const Trial& first = group.front();
+    std::vector<RunOfPlan> runs;
+    uint32_t rounds = 0;
+    for (const Trial& trial : group) {
+      runs.push_back({.config = trial.config,
+                      .path = trial.path,
+                      .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
+                      .number = number});
+      rounds += expected_rounds(number, trial);
     }
-    return whole;
+    const std::string title =
+        fmt::format("{} {}: {}, {}", group_number(done_, group.size(), done_ + trials_to_do()),
+                    experiments_[number].name, first.name, seeds_text(runs));
+    Work& work = work_[number];
+    work.rounds -= rounds;  // the clock counts them down
+    if (first.kind == ExperimentKind::kRuns) {
+      if (!first.members.empty()) {
+        test_together(first, title);
+      } else if (!train_runs_of_plan(runs, title, fleets_, clock_, mode_, watch)) {
+        return false;
+      }
+      work.trials -= group.size();
+      return true;
+    }
+    const auto taken = search_trials(group, title, number, rounds, fleets_, clock_, mode_, watch);
+    if (!taken) return false;
+    work.searches += static_cast<uint32_t>(group.size());
+    work.search_rounds += *taken;
+    expect(number);  // their length is known better
+    return true;
   }
 
   // Tests an ensemble whose members are trained, unless one of them diverged.
@@ -251,69 +270,6 @@ class Reproduction {
     save(ensemble, test);
     say(fmt::format("{}: {}", title,
                     test ? "together " + human_percent(test->accuracy()) : "a member diverged"));
-  }
-
-  bool search(size_t number, const Trial& trial, const std::string& title, const InterruptWatch& watch) {
-    Fleet& fleet = fleets_.fleet(trial.config);
-    Config config = trial.config;
-    resolve_tune(config);
-    const Stopwatch whole;
-    Stopwatch since;
-    uint32_t rounds = 0, expected = expected_rounds(number, trial);
-    work_[number].rounds -= expected;  // the clock counts them down
-    Progress progress(stdout, mode_ == Progress::Mode::kBar ? mode_ : Progress::Mode::kQuiet,
-                      {.rounds = config.tune.max_rounds,
-                       .unicode = look_at_terminal(stdout).unicode,
-                       .title = title,
-                       .plan = plan_line(clock_),
-                       .width = {}});
-    const auto after_round = [&](const CandidatesStand& stand) {
-      if (rounds == expected) {
-        clock_.expect(number, 1);
-        ++expected;
-      }
-      clock_.round_done(number, since.seconds());
-      since = Stopwatch();
-      progress.update({.round = ++rounds,
-                       .train_accuracy_median = stand.accuracy,
-                       .bytes_total = stand.bytes,
-                       .plan = plan_line(clock_)});
-      return !watch.interrupted();
-    };
-    const Provenance now = provenance_now(config, fleet, fleets_.workers());
-    const std::string trainer = trainer_text(now.sessions.back());
-    std::string found;
-    if (trial.kind == ExperimentKind::kSearches) {
-      RateSearch search(make_search_plan(config, fleet.classes()));
-      if (!search_in_memory(search, config, fleet, after_round)) return false;
-      save(trial, search, trainer);
-      found =
-          search.outcome() == RateSearch::Outcome::kFound
-              ? fmt::format("10^{:.3g} in {} rounds", std::log10(search.candidates()[*search.best()].value),
-                            search.candidates()[*search.best()].round_count())
-              : "nothing reached the target";
-    } else {
-      std::vector<double> values;
-      for (const double rate : trial.rates)
-        values.push_back(std::stod(fmt::format("{:.4g}", std::pow(10, rate))));
-      const auto reached = rounds_by_value(config, values, fleet, after_round);
-      if (!reached) return false;
-      save(trial, *reached, trainer);
-      found = fmt::format(
-          "{} of {} rates reach the target",
-          std::ranges::count_if(*reached, [](const RoundsToTarget& one) { return one.rounds.has_value(); }),
-          reached->size());
-    }
-    clock_.give_up(number, expected - rounds);
-    ++work_[number].searches;
-    work_[number].search_rounds += rounds;
-    progress.finish();
-    const PlanLine plan = plan_line(clock_);
-    if (mode_ == Progress::Mode::kLines) {
-      say(fmt::format("{}: {}, {}; {} left", title, found, human_time(whole.seconds()),
-                      plan.seconds_left ? human_time(*plan.seconds_left) : "--"));
-    }
-    return true;
   }
 
   bool is_chosen(const Experiment& experiment) const { return chosen_.contains(experiment.name); }
@@ -371,6 +327,7 @@ void add_reproduce_command(CLI::App& program) {
   command->add_option("--seeds", options->seeds, "only the first so many seeds of each experiment")
       ->check(whole_number(1, 1'000'000));
   options->device.add_to(*command, "cpu");
+  options->together.add_to(*command);
   command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command->add_flag("--list", options->list, "show the experiments and what of them is done, and stop");

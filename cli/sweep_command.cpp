@@ -37,6 +37,7 @@ struct SweepOptions {
   std::vector<std::string> only;
   size_t seeds = 0;  // 0: all
   DeviceOptions device;
+  TogetherOption together;
   size_t threads = 0;
   bool list = false;
   bool quiet = false;
@@ -93,7 +94,7 @@ void print_plan(const SweepPlan& plan, const std::vector<Trial>& trials,
   fmt::print("{}", align_table(lines, "llrrrr"));
 }
 
-// Trains the trials of a plan one after the other.
+// Trains the trials of a plan, group after group.
 class Sweep {
  public:
   Sweep(const SweepPlan& plan, const SweepOptions& options, const fs::path& path)
@@ -113,8 +114,11 @@ class Sweep {
     expect(trials);
     say(fmt::format("{}: {} runs to train on {}", plan_.title, trials.size(), fleets_.device()));
     const InterruptWatch watch;
-    for (size_t i = 0; i < trials.size(); ++i) {
-      if (!train(trials[i], fmt::format("{}/{}", i + 1, trials.size()), watch)) {
+    const size_t all = trials.size(), most = options_.together.runs(fleets_.device());
+    while (!trials.empty()) {
+      const size_t done = all - trials.size();
+      const auto group = take_group(trials, most, [](const Trial& trial) { return trial.run; });
+      if (!train(group, group_number(done, group.size(), all), watch)) {
         say(fmt::format("stopped; the same command goes on with what is in {}", folder_.path().string()));
         throw Stopped{watch.signal()};
       }
@@ -170,19 +174,22 @@ class Sweep {
     for (const Trial& trial : trials) clock_.expect(trial.run, plan_.runs[trial.run].config.run.rounds);
   }
 
-  // False if it was stopped before its end.
-  bool train(const Trial& trial, const std::string& number, const InterruptWatch& watch) {
-    const Config config = config_of(trial);
-    const std::string& name = plan_.runs[trial.run].name;
-    const fs::path path = folder_.path() / plan_.folder(trial.run, config.run.seed);
-    const RunOfPlan one{.config = config,
-                        .path = path,
-                        .title = fmt::format("{} {}, seed {}", number, name, config.run.seed),
-                        .name = fmt::format("run '{}', seed {}", name, config.run.seed),
-                        .number = trial.run};
-    if (!train_run_of_plan(one, fleets_, clock_, Progress::detect(stdout, options_.quiet), watch))
+  // One run with several seeds; false if it was stopped before its end.
+  bool train(const std::vector<Trial>& group, const std::string& number, const InterruptWatch& watch) {
+    const std::string& name = plan_.runs[group.front().run].name;
+    std::vector<RunOfPlan> runs;
+    for (const Trial& trial : group) {
+      const Config config = config_of(trial);
+      runs.push_back({.config = config,
+                      .path = folder_.path() / plan_.folder(trial.run, config.run.seed),
+                      .name = fmt::format("run '{}', seed {}", name, config.run.seed),
+                      .number = trial.run});
+    }
+    const std::string title = fmt::format("{} {}, {}", number, name, seeds_text(runs));
+    if (!train_runs_of_plan(runs, title, fleets_, clock_, Progress::detect(stdout, options_.quiet), watch))
       return false;
-    logs_[trial.run][trial.seed] = finished_log(path, config.run.rounds);
+    for (size_t i = 0; i < group.size(); ++i)
+      logs_[group[i].run][group[i].seed] = finished_log(runs[i].path, runs[i].config.run.rounds);
     return true;
   }
 
@@ -234,6 +241,7 @@ void add_sweep_command(CLI::App& program) {
   command->add_option("--seeds", options->seeds, "train only with the first so many seeds")
       ->check(whole_number(1, 1'000'000));
   options->device.add_to(*command, "cpu");
+  options->together.add_to(*command);
   command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command->add_flag("--list", options->list, "show the plan and what of it is done, and stop");

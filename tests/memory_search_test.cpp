@@ -42,8 +42,12 @@ TEST(MemorySearch, CandidatesHaveTheRoundsOfRunsAlone) {
   ThreadPool pool(2);
   LocalFleet fleet = tiny_fleet(pool, "cpu");
   const Config config = search_config();
-  RateSearch search(make_search_plan(config, fleet.classes()));
-  ASSERT_TRUE(search_in_memory(search, config, fleet, [](const CandidatesStand&) { return true; }));
+  // Beside another one, of which it does not know.
+  std::vector<MemorySearch> searches(2, {config, RateSearch(make_search_plan(config, fleet.classes()))});
+  searches[1].config.run.seed = 7;
+  ASSERT_TRUE(search_in_memory(searches, fleet, [](const CandidatesStand&) { return true; }));
+  EXPECT_NE(searches[1].search.outcome(), RateSearch::Outcome::kSearching);
+  const RateSearch& search = searches[0].search;
   ASSERT_NE(search.outcome(), RateSearch::Outcome::kSearching);
   size_t reached = 0;
   for (size_t i = 0; i < search.candidates().size(); ++i) {
@@ -61,20 +65,22 @@ TEST(MemorySearch, RoundsByValueAbandonsNobody) {
   LocalFleet fleet = tiny_fleet(pool, "cpu");
   const Config config = search_config();
   const std::vector<double> values{0.0001, 0.003, 0.005, 0.01, 0.02, 0.05};
-  const auto found = rounds_by_value(config, values, fleet, [](const CandidatesStand&) { return true; });
-  ASSERT_TRUE(found);
+  std::vector<MemorySearch> searches;
+  for (const double value : values) searches.push_back(search_of_one(config, value, fleet.classes()));
+  ASSERT_TRUE(search_in_memory(searches, fleet, [](const CandidatesStand&) { return true; }));
   std::optional<uint32_t> fastest, slowest;
   for (size_t i = 0; i < values.size(); ++i) {
     Config own = config;
     own.server.lr = values[i];
-    EXPECT_EQ((*found)[i].value, values[i]);
-    EXPECT_EQ((*found)[i].rounds, rounds_alone(own, fleet)) << values[i];
-    if (!(*found)[i].rounds) continue;
-    fastest = std::min(fastest.value_or(100), *(*found)[i].rounds);
-    slowest = std::max(slowest.value_or(0), *(*found)[i].rounds);
+    const auto rounds = rounds_to_target(searches[i].search);
+    EXPECT_EQ(rounds, rounds_alone(own, fleet)) << values[i];
+    if (!rounds) continue;
+    fastest = std::min(fastest.value_or(100), *rounds);
+    slowest = std::max(slowest.value_or(0), *rounds);
   }
   EXPECT_LT(fastest, slowest) << "the slower one was not stopped";
-  EXPECT_FALSE(rounds_by_value(config, values, fleet, [](const CandidatesStand&) { return false; }));
+  searches.assign(1, search_of_one(config, 0.0001, fleet.classes()));
+  EXPECT_FALSE(search_in_memory(searches, fleet, [](const CandidatesStand&) { return false; }));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST(Run, RunsSteppedTogetherGetTheBitsOfEachAlone) {
         together.push_back(runs.back().get());
       }
       for (uint32_t round = 1; round <= kRounds; ++round) {
-        for (const RoundRecord& report : step_together(together, fleet)) EXPECT_EQ(report.round, round);
+        for (const SteppedRound& one : step_together(together, fleet)) EXPECT_EQ(one.record.round, round);
       }
       for (size_t i = 0; i < configs.size(); ++i) {
         const std::vector<float> weights(runs[i]->weights().begin(), runs[i]->weights().end());
@@ -142,10 +142,13 @@ TEST(Run, OneThatDivergesLeavesTheOthersAlone) {
   wild.round.client_lr = 1e6f;
   subfleet::Run good(tiny_config(), fleet), bad(wild, fleet);
   const std::vector<subfleet::Run*> both{&bad, &good};
-  const std::vector<RoundRecord> reports = step_together(both, fleet);
-  EXPECT_TRUE(std::isnan(reports[0].train_accuracy_median));
-  EXPECT_TRUE(std::isnan(reports[0].train_loss));
-  EXPECT_GT(reports[0].bytes_up, 0u) << "they were exchanged all the same";
+  const std::vector<SteppedRound> rounds = step_together(both, fleet);
+  const RoundRecord& last = rounds[0].record;
+  EXPECT_TRUE(std::isnan(last.train_accuracy_median));
+  EXPECT_TRUE(std::isnan(last.train_loss));
+  EXPECT_GT(last.bytes_up, 0u) << "they were exchanged all the same";
+  EXPECT_NE(rounds[0].diverged.find("diverged"), std::string::npos) << rounds[0].diverged;
+  EXPECT_EQ(rounds[1].diverged, "");
   EXPECT_EQ(bad.round(), 0u);
   const std::vector<float> weights(good.weights().begin(), good.weights().end());
   EXPECT_EQ(weights, weights_after(tiny_config(), 1, 1, "reference"));

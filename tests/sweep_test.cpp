@@ -119,6 +119,16 @@ TEST(Sweep, KilledOrStoppedAndStartedAgainItFindsTheSame) {
   expect_same_results(folder / "whole", folder / "s");
 }
 
+TEST(Sweep, RunsThatAreTrainedTogetherAreThoseOfOneAfterTheOther) {
+  const TemporaryFolder folder;
+  const std::string file = tiny_file(folder, "[[run]]\nname = \"wild\"\nsettings.round.client_lr = 1e5\n");
+  ASSERT_EQ(run_program({"sweep", file, "--out", (folder / "whole").string()}).status, 0);
+  const Outcome together = run_program({"sweep", file, "--out", (folder / "s").string(), "--together", "2"});
+  ASSERT_EQ(together.status, 0) << together.err;
+  EXPECT_NE(together.out.find("1-2/6 none, seeds 1, 2"), std::string::npos) << together.out;
+  expect_same_results(folder / "whole", folder / "s");
+}
+
 TEST(Sweep, ARunThatDivergesDoesNotEndTheOthers) {
   const TemporaryFolder folder;
   const std::string file = tiny_file(folder, "[[run]]\nname = \"wild\"\nsettings.round.client_lr = 1e5\n");

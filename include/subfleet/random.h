@@ -49,6 +49,8 @@ class Random {
   uint32_t below(uint32_t bound);  // uniform in [0, bound), without bias; bound > 0
   double uniform();                // [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  // What uniform(low, high) gives for one value after the other, faster.
+  void fill_uniform(std::span<float> values, double low, double high);
   double normal();  // mean 0, variance 1
 
   template <typename T>

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "subfleet/config.h"
@@ -104,9 +105,15 @@ class Run {
   std::future<Draw> next_draw_;  // made while the clients train
 };
 
+// A round of one of several runs. If it diverged, its record has an accuracy and a loss that are not numbers.
+struct SteppedRound {
+  RoundRecord record;
+  std::string diverged = {};  // what Diverged says; empty: it did not
+};
+
 // One round of every run, their jobs trained together by the fleet that they share: the same as a step() of
-// each. The record of a run that diverged has an accuracy and a loss that are not numbers.
-std::vector<RoundRecord> step_together(std::span<Run* const> runs, Fleet& fleet);
+// each.
+std::vector<SteppedRound> step_together(std::span<Run* const> runs, Fleet& fleet);
 
 // `count` different clients of `total` in that draw, in the order in which they get the rows of the code
 // books.

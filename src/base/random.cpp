@@ -4,6 +4,11 @@
 #include <numbers>
 
 namespace subfleet {
+namespace {
+
+double to_uniform(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
+
+}  // namespace
 
 Random::Random(const RandomKey& key)
     : key_{static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)},
@@ -33,7 +38,20 @@ uint32_t Random::below(uint32_t bound) {
   return static_cast<uint32_t>(product >> 32);
 }
 
-double Random::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1.0p-53; }
+double Random::uniform() { return to_uniform(next_u64()); }
+
+void Random::fill_uniform(std::span<float> values, double low, double high) {
+  size_t i = 0;
+  while (i < values.size() && used_ != 4) values[i++] = static_cast<float>(uniform(low, high));
+  for (; i + 1 < values.size(); i += 2, ++counter_[0]) {
+    const std::array<uint32_t, 4> block = philox4x32(counter_, key_);
+    for (size_t j = 0; j < 2; ++j) {
+      const double one = to_uniform(uint64_t{block[2 * j]} << 32 | block[2 * j + 1]);
+      values[i + j] = static_cast<float>(low + (high - low) * one);
+    }
+  }
+  if (i < values.size()) values[i] = static_cast<float>(uniform(low, high));
+}
 
 double Random::normal() {
   // Box-Muller; 1 - uniform() is in (0, 1].

@@ -66,5 +66,18 @@ TEST(Random, ShuffleReachesEveryOrderEquallyOften) {
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0), 12000);
 }
 
+TEST(Random, FillsWithTheSameNumbers) {
+  for (const size_t used : {0u, 1u, 2u, 3u}) {
+    for (const size_t count : {0u, 1u, 2u, 7u, 1000u}) {
+      Random one({.seed = 3}), other({.seed = 3});
+      for (size_t i = 0; i < used; ++i) EXPECT_EQ(one.next_u32(), other.next_u32());
+      std::vector<float> values(count);
+      one.fill_uniform(values, -0.3, 0.2);
+      for (const float value : values) EXPECT_EQ(value, static_cast<float>(other.uniform(-0.3, 0.2)));
+      EXPECT_EQ(one.next_u32(), other.next_u32()) << used << " used, " << count << " filled";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace subfleet

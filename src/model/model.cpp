@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <span>
 
 #include "model/layers.h"
 #include "subfleet/error.h"
@@ -95,9 +96,7 @@ std::vector<float> initial_weights(const ModelSpec& model, uint64_t seed) {
     Random random({.seed = seed, .client = index++, .purpose = Purpose::kInitialWeights});
     if (p.fan_in + p.fan_out == 0) continue;
     const double limit = std::sqrt(6.0 / static_cast<double>(p.fan_in + p.fan_out));
-    for (size_t i = 0; i < p.size(); ++i) {
-      weights[p.offset + i] = static_cast<float>(random.uniform(-limit, limit));
-    }
+    random.fill_uniform(std::span(weights).subspan(p.offset, p.size()), -limit, limit);
   }
   return weights;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <functional>
-#include <utility>
+#include <string>
 
 #include "base/stopwatch.h"
 #include "report/progress.h"
@@ -9,21 +8,20 @@
 
 namespace subfleet {
 
+// Says which clients were left out of a run's round, if any; `name` is the run's, where there are several.
+void note_left_out(Progress& progress, const Run& run, const RoundRecord& record,
+                   const std::string& name = {});
+
 // Shows every round of a run as it is done, and says who was left out.
 class RoundProgress final : public RoundObserver {
  public:
-  // What a plan says of itself after a round of one of its runs that took so long.
-  using Plan = std::function<PlanLine(double seconds)>;
-
   // `bytes` were exchanged before.
-  RoundProgress(Progress& progress, uint64_t bytes, Plan plan = {})
-      : progress_(progress), bytes_(bytes), plan_(std::move(plan)) {}
+  RoundProgress(Progress& progress, uint64_t bytes) : progress_(progress), bytes_(bytes) {}
   void round_done(Run& run, const RoundRecord& record) override;
 
  private:
   Progress& progress_;
   uint64_t bytes_;
-  Plan plan_;
   Stopwatch watch_;
   double shown_at_ = 0;
 };

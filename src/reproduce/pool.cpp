@@ -95,6 +95,10 @@ Trial Pool::trial(const Experiment& experiment, const SweepPlan& plan, size_t ru
               .name = plan.runs[run].name,
               .config = plan.config(run, seed),
               .rates = experiment.rates};
+  if (trial.config.code.family == "none") {  // all hold all: readings about who holds a weight are one
+    trial.config.server.mean = OptimizerOptions{}.mean;
+    trial.config.server.unheld = OptimizerOptions{}.unheld;
+  }
   std::string name = plan.folder(run, seed) + "-" + settings_name(trial.config);
   if (trial.kind == ExperimentKind::kRuns) {
     add_members(trial, plan, run, seed);
@@ -186,13 +190,10 @@ void save(const Trial& trial, const RateSearch& search, const std::string& train
   write_file(trial.path, json.dump() + "\n");
 }
 
-void save(const Trial& trial, std::span<const RoundsToTarget> rounds, const std::string& trainer) {
+void save(const Trial& trial, std::span<const std::optional<uint32_t>> rounds, const std::string& trainer) {
   Json rates = Json::array();
-  for (size_t i = 0; i < rounds.size(); ++i) {
-    rates.push_back({{"log10", trial.rates[i]},
-                     {"value", rounds[i].value},
-                     {"rounds", rounds[i].rounds ? Json(*rounds[i].rounds) : Json(nullptr)}});
-  }
+  for (size_t i = 0; i < rounds.size(); ++i)
+    rates.push_back({{"log10", trial.rates[i]}, {"rounds", rounds[i] ? Json(*rounds[i]) : Json(nullptr)}});
   write_file(trial.path, Json{{"rates", rates}, {"trained_by", trainer}}.dump() + "\n");
 }
 

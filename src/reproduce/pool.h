@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "reproduce/experiment.h"
-#include "search/memory_search.h"
 #include "store/folder_lock.h"
+#include "subfleet/rate_search.h"
 #include "sweep/results.h"
 
 namespace subfleet {
@@ -72,9 +72,10 @@ class Pool {
 
 // Of an ensemble: that its test is saved, whether or not its members' folders are still there.
 bool is_finished(const Trial& trial);
-// What came of a search, or of one candidate for each rate; `trainer` says what trained them.
+// What came of a search, or the rounds to the target with each of the trial's rates, none where it was not
+// reached; `trainer` says what trained them.
 void save(const Trial& trial, const RateSearch& search, const std::string& trainer);
-void save(const Trial& trial, std::span<const RoundsToTarget> rounds, const std::string& trainer);
+void save(const Trial& trial, std::span<const std::optional<uint32_t>> rounds, const std::string& trainer);
 // What came of an ensemble whose members are finished: its one test, none if a member diverged, and what the
 // members have exchanged.
 void save(const Trial& ensemble, const std::optional<Evaluation>& test);

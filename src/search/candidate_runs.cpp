@@ -80,11 +80,11 @@ void CandidateRuns::train(const std::vector<Entry*>& entries) {
   const Stopwatch watch;
   std::vector<Run*> runs;
   for (const Entry* entry : entries) runs.push_back(entry->run.get());
-  const std::vector<RoundRecord> records = step_together(runs, fleet_);
+  const std::vector<SteppedRound> rounds = step_together(runs, fleet_);
   const double seconds = watch.seconds() / static_cast<double>(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     Entry& entry = *entries[i];
-    entry.log.push_back(records[i]);
+    entry.log.push_back(rounds[i].record);
     measure_round(*entry.run, entry.log.back(), seconds);
     entry.writer->append(entry.log.back());
     entry.events->append(entry.log.back());

@@ -5,92 +5,77 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "search/candidate_runs.h"
 
 namespace subfleet {
 namespace {
 
-// One more round of each, trained together.
-std::vector<CandidateRound> next_rounds(std::span<Run* const> runs, Fleet& fleet) {
-  std::vector<CandidateRound> rounds;
-  for (const RoundRecord& record : step_together(runs, fleet)) rounds.push_back(candidate_round(record));
-  return rounds;
+// By search and candidate.
+using Runs = std::map<std::pair<size_t, size_t>, std::unique_ptr<Run>>;
+
+CandidatesStand stand_of(std::span<const MemorySearch> searches) {
+  CandidatesStand stand;
+  for (const MemorySearch& one : searches) {
+    for (const Candidate& candidate : one.search.candidates()) {
+      stand.accuracy = std::max(stand.accuracy, candidate.accuracy);
+      stand.bytes += candidate.bytes();
+    }
+  }
+  return stand;
 }
 
-void add(const RateSearch& search, CandidatesStand& stand) {
-  for (const Candidate& candidate : search.candidates()) {
-    stand.accuracy = std::max(stand.accuracy, candidate.accuracy);
-    stand.bytes += candidate.bytes();
+// The runs of the candidates that want a round, search by search; those of the others are gone.
+std::vector<Run*> running(std::span<const MemorySearch> searches, Runs& runs, Fleet& fleet) {
+  std::erase_if(runs, [&](const auto& entry) {
+    const auto [number, index] = entry.first;
+    return searches[number].search.candidates()[index].fate != Fate::kRunning;
+  });
+  std::vector<Run*> all;
+  for (size_t number = 0; number < searches.size(); ++number) {
+    const MemorySearch& one = searches[number];
+    for (const size_t index : one.search.running()) {
+      std::unique_ptr<Run>& run = runs[{number, index}];
+      if (!run) run = std::make_unique<Run>(candidate_config(one.config, one.search, index), fleet);
+      all.push_back(run.get());
+    }
   }
+  return all;
 }
 
 }  // namespace
 
-bool search_in_memory(RateSearch& search, const Config& config, Fleet& fleet, const AfterRound& after_round) {
-  std::map<size_t, std::unique_ptr<Run>> runs;  // of the candidates that run
-  while (!search.running().empty()) {
-    const std::vector<size_t> running = search.running();
-    std::erase_if(runs,
-                  [&](const auto& entry) { return search.candidates()[entry.first].fate != Fate::kRunning; });
-    std::vector<Run*> together;
-    for (const size_t index : running) {
-      std::unique_ptr<Run>& run = runs[index];
-      if (!run) run = std::make_unique<Run>(candidate_config(config, search, index), fleet);
-      together.push_back(run.get());
-    }
-    search.record(next_rounds(together, fleet));
-    CandidatesStand stand;
-    add(search, stand);
-    if (!after_round(stand)) return false;
-  }
-  return true;
+MemorySearch search_of_one(const Config& config, double value, uint32_t classes) {
+  SearchPlan plan = make_search_plan(config, classes);
+  plan.start = value;
+  plan.delta = 0;
+  plan.steps = plan.outward = 0;
+  return {config, RateSearch(plan)};
 }
 
-std::optional<std::vector<RoundsToTarget>> rounds_by_value(const Config& config,
-                                                           std::span<const double> values, Fleet& fleet,
-                                                           const AfterRound& after_round) {
-  // A search that tries its start alone judges one value as every search does.
-  struct Trial {
-    RateSearch search;
-    std::unique_ptr<Run> run;
-  };
-  std::vector<Trial> trials;
-  for (const double value : values) {
-    Config own = config;
-    set(own, config.tune.parameter, fmt::format("{}", value));
-    validate(own);
-    SearchPlan plan = make_search_plan(config, fleet.classes());
-    plan.start = value;
-    plan.delta = 0;
-    plan.steps = plan.outward = 0;
-    trials.push_back({RateSearch(plan), std::make_unique<Run>(own, fleet)});
-  }
+std::optional<uint32_t> rounds_to_target(const RateSearch& search_of_one) {
+  const Candidate& candidate = search_of_one.candidates().front();
+  return candidate.fate == Fate::kReached ? std::optional(candidate.round_count()) : std::nullopt;
+}
+
+bool search_in_memory(std::span<MemorySearch> searches, Fleet& fleet, const AfterRound& after_round) {
+  Runs runs;
   while (true) {
-    std::vector<Run*> together;
-    std::vector<RateSearch*> searches;
-    for (Trial& trial : trials) {
-      if (trial.search.running().empty()) {
-        trial.run.reset();
-      } else {
-        together.push_back(trial.run.get());
-        searches.push_back(&trial.search);
-      }
+    const std::vector<Run*> together = running(searches, runs, fleet);
+    if (together.empty()) return true;
+    std::vector<CandidateRound> rounds;
+    for (const SteppedRound& round : step_together(together, fleet))
+      rounds.push_back(candidate_round(round.record));
+    std::span<const CandidateRound> rest = rounds;
+    for (MemorySearch& one : searches) {
+      const size_t count = one.search.running().size();
+      if (count == 0) continue;
+      one.search.record(rest.first(count));
+      rest = rest.subspan(count);
     }
-    if (together.empty()) break;
-    const std::vector<CandidateRound> rounds = next_rounds(together, fleet);
-    for (size_t i = 0; i < searches.size(); ++i) searches[i]->record({&rounds[i], 1});
-    CandidatesStand stand;
-    for (const Trial& trial : trials) add(trial.search, stand);
-    if (!after_round(stand)) return std::nullopt;
+    if (!after_round(stand_of(searches))) return false;
   }
-  std::vector<RoundsToTarget> found;
-  for (size_t i = 0; i < trials.size(); ++i) {
-    RoundsToTarget& one = found.emplace_back(RoundsToTarget{values[i], std::nullopt});
-    const Candidate& candidate = trials[i].search.candidates().front();
-    if (candidate.fate == Fate::kReached) one.rounds = candidate.round_count();
-  }
-  return found;
 }
 
 }  // namespace subfleet

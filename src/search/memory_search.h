@@ -14,30 +14,28 @@
 // settings.
 namespace subfleet {
 
-// How the candidates stand after a round of all that run.
+struct MemorySearch {
+  Config config;  // resolved
+  RateSearch search;
+};
+
+// One that tries a single value of the searched setting, with the draws of clients and masks that all such
+// have: it ends when that value has reached the target, is lost or has taken max_rounds.
+MemorySearch search_of_one(const Config& config, double value, uint32_t classes);
+// How many rounds its value took to the target; none: not reached.
+std::optional<uint32_t> rounds_to_target(const RateSearch& search_of_one);
+
+// How the candidates of all searches stand after a round.
 struct CandidatesStand {
   double accuracy = 0;  // the highest
   uint64_t bytes = 0;   // exchanged by all of them so far
 };
 
-// Called after every such round; false stops.
+// Called after every round of all candidates that run; false stops.
 using AfterRound = std::function<bool(const CandidatesStand&)>;
 
-// Runs the candidates of a search that has just begun to its end; false if it was stopped. `config` is the
-// search's, and resolved.
-bool search_in_memory(RateSearch& search, const Config& config, Fleet& fleet, const AfterRound& after_round);
-
-// How many rounds a value took to the target of config.tune.
-struct RoundsToTarget {
-  double value = 0;
-  std::optional<uint32_t> rounds;  // none: it was lost, or took max_rounds in vain
-};
-
-// Runs one candidate for each value of the searched setting side by side, all from the same weights and with
-// the same draws of clients and masks, until each has reached the target, is lost or has taken max_rounds:
-// nobody is abandoned because another was faster. None if it was stopped.
-std::optional<std::vector<RoundsToTarget>> rounds_by_value(const Config& config,
-                                                           std::span<const double> values, Fleet& fleet,
-                                                           const AfterRound& after_round);
+// Runs searches that have just begun to their ends, the candidates of all of them side by side, none of which
+// knows of the other searches; false if it was stopped.
+bool search_in_memory(std::span<MemorySearch> searches, Fleet& fleet, const AfterRound& after_round);
 
 }  // namespace subfleet

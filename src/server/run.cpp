@@ -158,22 +158,22 @@ RoundRecord Run::end_round(std::span<const JobResult> results) {
   return record;
 }
 
-std::vector<RoundRecord> step_together(std::span<Run* const> runs, Fleet& fleet) {
+std::vector<SteppedRound> step_together(std::span<Run* const> runs, Fleet& fleet) {
   std::vector<Cohort> cohorts;
   for (Run* run : runs) cohorts.push_back(run->begin_round());
   const std::vector<std::vector<JobResult>> results = fleet.train(cohorts);
-  std::vector<RoundRecord> records;
+  std::vector<SteppedRound> rounds;
   for (size_t i = 0; i < runs.size(); ++i) {
     try {
-      records.push_back(runs[i]->end_round(results[i]));
+      rounds.push_back({runs[i]->end_round(results[i])});
     } catch (const Diverged& diverged) {
-      records.push_back(diverged.last());
-      records.back().train_accuracies.reset();
-      records.back().train_accuracy_median = records.back().train_loss =
-          std::numeric_limits<double>::quiet_NaN();
+      RoundRecord last = diverged.last();
+      last.train_accuracies.reset();
+      last.train_accuracy_median = last.train_loss = std::numeric_limits<double>::quiet_NaN();
+      rounds.push_back({last, diverged.what()});
     }
   }
-  return records;
+  return rounds;
 }
 
 void Run::restore(uint32_t round, std::span<const float> weights,
