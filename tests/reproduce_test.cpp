@@ -213,7 +213,8 @@ TEST(Reproduce, AnEnsembleGoesOnWithTheMemberThatWasStopped) {
     return std::vector<std::string>{"reproduce",     "rivals",
                                     "--experiments", experiments,
                                     "--out",         (folder / out).string(),
-                                    "--set",         "run.checkpoint_every=1"};
+                                    "--set",         "run.checkpoint_every=1",
+                                    "--set",         "run.rounds=10"};
   };
   ASSERT_EQ(run_program(command("whole")).status, 0);
   const auto the_second_trains = [&] {
