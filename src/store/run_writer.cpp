@@ -60,7 +60,10 @@ RunWriter::~RunWriter() {
 }
 
 RunWriter::RunWriter(RunWriter&& other) noexcept
-    : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)), log_(std::exchange(other.log_, -1)) {}
+    : folder_(std::move(other.folder_)),
+      lock_(std::move(other.lock_)),
+      log_(std::exchange(other.log_, -1)),
+      saved_round_(other.saved_round_) {}
 
 RunWriter RunWriter::begin(const std::filesystem::path& folder, const Run& run, const Provenance& now) {
   check_free(folder);
@@ -156,6 +159,7 @@ uint64_t RunWriter::restore(Run& run, const Provenance& now) {
   write_file(file(kProvenance), to_json(all));
   save_config(file(kConfig), run.config());
   log_ = open_or_throw(file(kLog), O_WRONLY | O_APPEND);
+  saved_round_ = run.round();
   return bytes;
 }
 
@@ -170,10 +174,11 @@ void RunWriter::checkpoint(const Run& run) {
   // The log first: a checkpoint never knows of a round that the log does not.
   if (::fsync(log_) != 0) throw cannot_write(file(kLog), errno);
   save_checkpoint(file(kCheckpoint), run);
+  saved_round_ = run.round();
 }
 
 void RunWriter::finish(const Run& run) {
-  checkpoint(run);
+  if (saved_round_ != run.round()) checkpoint(run);
   std::map<std::string, std::string> metadata{{"model", run.model().name},
                                               {"round", std::to_string(run.round())}};
   if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;

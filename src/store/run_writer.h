@@ -66,7 +66,7 @@ class RunWriter final : public RoundObserver {
   void append(const RoundRecord& record);
   void checkpoint(const Run& run);
 
-  // model.safetensors and a last checkpoint.
+  // model.safetensors and a last checkpoint, unless this round has one.
   void finish(const Run& run);
 
  private:
@@ -76,6 +76,7 @@ class RunWriter final : public RoundObserver {
   std::filesystem::path folder_;
   FolderLock lock_;
   int log_ = -1;
+  uint32_t saved_round_ = 0;  // that of the last checkpoint
 };
 
 }  // namespace subfleet
