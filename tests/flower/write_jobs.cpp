@@ -1,6 +1,7 @@
 // Writes jobs of one round of generated handwriting: for node_test.py several, with what a node has to answer
 // to each; for bench/node_memory.py one, whole.job and so on.
 //   flower_jobs FOLDER [NAME KEEP DOWN UP DRAW]
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -14,6 +15,7 @@
 #include "subfleet/data.h"
 #include "subfleet/error.h"
 #include "subfleet/random.h"
+#include "subfleet/trainer.h"
 
 namespace {
 
@@ -47,7 +49,9 @@ std::vector<std::byte> job(uint32_t row, const std::string& down, const std::str
 
 void write(const std::filesystem::path& folder) {
   const NodeData data(open_split_federation({}), ClientRange{0, 1});
-  JobRunner runner(data, "cpu");
+  const std::vector<std::string> devices = trainer_names();
+  const bool has_cpu = std::ranges::find(devices, "cpu") != devices.end();
+  JobRunner runner(data, has_cpu ? "cpu" : "reference");  // as the node chooses
   const auto add = [&](const std::string& name, const std::vector<std::byte>& message) {
     write_file(folder / (name + ".job"), text(message));
     write_file(folder / (name + ".update"), text(runner.run(message).update));
