@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "checks.h"
 #include "report/page.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
@@ -18,41 +17,6 @@
 #include "subfleet/training.h"
 
 namespace subfleet::cli {
-
-std::string data_settings(const Config& config) {
-  std::string text;
-  for (const Setting& setting : settings(config)) {
-    if (setting.name.starts_with("data.") || setting.name == "run.eval_samples")
-      text += fmt::format("{} = {}\n", setting.name, setting.value);
-  }
-  return text;
-}
-
-void SharedFleets::check(const Config& config, bool tested) {
-  const std::string name = data_settings(config);
-  const auto fits = [&](const SplitFederation& data) {
-    check_fits(config, resolve_model(config.model), data.clients(), data.all().input(), data.all().classes());
-    if (tested && data.test_set(1).count() == 0)
-      throw bad_request("data", "have no test examples; see data.test_fraction");
-  };
-  if (name == fleet_data_) return fits(fleet_->data());
-  auto found = data_.find(name);
-  if (found == data_.end()) found = data_.emplace(name, open_split_federation(config.data)).first;
-  fits(found->second);
-}
-
-Fleet& SharedFleets::fleet(const Config& config) {
-  const std::string name = data_settings(config);
-  if (name != fleet_data_) {
-    check(config);
-    fleet_.reset();
-    fleet_ = std::make_unique<LocalFleet>(std::move(data_.extract(name).mapped()), device_, pool_,
-                                          config.run.eval_samples);
-    fleet_data_ = name;
-  }
-  return *fleet_;
-}
-
 namespace {
 
 // A run and what keeps it.
@@ -178,28 +142,6 @@ bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& tit
     line.plan = plan_line(clock);
     progress.update(line);
   }
-}
-
-void TogetherOption::add_to(CLI::App& command) {
-  command
-      .add_option(
-          "--together", given,
-          "train so many runs, which differ in their seeds alone, side by side; the results are the same "
-          "for any number [5 on a GPU, else 1]")
-      ->type_name("UINT")
-      ->check(whole_number(1, 100));
-}
-
-std::string seeds_text(std::span<const RunOfPlan> group) {
-  std::string text = group.size() == 1 ? "seed" : "seeds";
-  for (const RunOfPlan& one : group)
-    text += fmt::format("{} {}", &one == &group.front() ? "" : ",", one.config.run.seed);
-  return text;
-}
-
-std::string group_number(size_t done, size_t count, size_t of) {
-  return count == 1 ? fmt::format("{}/{}", done + 1, of)
-                    : fmt::format("{}-{}/{}", done + 1, done + count, of);
 }
 
 }  // namespace subfleet::cli

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <future>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,6 +26,8 @@
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
 #include "test_models.h"
+#include "together.h"
+#include "work_left.h"
 
 namespace subfleet::cli {
 namespace {
@@ -54,22 +55,23 @@ class Reproduction {
         options_(options),
         pool_(options.out),
         fleets_(options.device.trainer("cpu"), options.threads),
-        clock_(experiments_.size()),
-        mode_(Progress::detect(stdout, options.quiet)),
-        work_(experiments_.size()) {
+        left_(experiments_.size(), options.together.runs(fleets_.device())),
+        mode_(Progress::detect(stdout, options.quiet)) {
     for (Experiment& experiment : experiments_) settle_rates(experiment, /*must=*/false);
   }
 
   // Throws Stopped.
   void make_all() {
-    for (size_t i = 0; i < experiments_.size(); ++i) expect(i);
+    count_from(0);
     std::future<void> awake;
-    if (trials_to_do() > 0) awake = std::async(std::launch::async, wake_device, fleets_.device());
+    if (left_.trials() > 0) awake = std::async(std::launch::async, wake_device, fleets_.device());
     const InterruptWatch watch;
     for (size_t i = 0; i < experiments_.size(); ++i) {
       if (!is_chosen(experiments_[i])) continue;
-      settle_rates(experiments_[i], /*must=*/true);
-      expect(i);  // now that its runs are known
+      if (!experiments_[i].rates_from.empty()) {  // its runs are known from now on, and so are others'
+        for (size_t j = i; j < experiments_.size(); ++j) settle_rates(experiments_[j], /*must=*/j == i);
+        count_from(i);
+      }
       make(i, watch);
       write_results();
       const ExperimentResult result = experiment_result(experiments_[i], pool_);
@@ -128,19 +130,6 @@ class Reproduction {
 
  private:
   static constexpr auto kTable = "results.md", kResults = "results.json";
-  // Of searches that are made side by side, before the first have shown how many they take.
-  static constexpr uint32_t kGuessedRounds = 100;
-
-  // What is to be done for an experiment that has not begun, and what its searches took.
-  struct Work {
-    size_t trials = 0;
-    uint32_t rounds = 0;
-    uint32_t search_groups = 0, search_rounds = 0;
-
-    uint32_t rounds_of_searches() const {
-      return search_groups == 0 ? kGuessedRounds : search_rounds / search_groups;
-    }
-  };
 
   void say(const std::string& line) const {
     if (options_.quiet) return;
@@ -161,39 +150,15 @@ class Reproduction {
     }
   }
 
-  size_t most_together() const { return options_.together.runs(fleets_.device()); }
-
-  // What there is to do for an experiment, but for what is done for one before it, which has the same trials.
-  void expect(size_t number) {
-    Work& work = work_[number];
-    clock_.give_up(number, work.rounds);
-    work.rounds = 0;
-    work.trials = 0;
-    if (!is_chosen(experiments_[number])) return;
-    std::set<std::filesystem::path> own;
-    std::map<std::string, size_t> searches;  // how many can be made side by side
-    for (const Trial& trial : pool_.missing(experiments_[number])) {
-      size_t& maker = planned_.try_emplace(trial.path, number).first->second;
-      maker = std::min(maker, number);
-      if (maker != number || !own.insert(trial.path).second) continue;
-      ++work.trials;
-      if (trial.kind != ExperimentKind::kRuns) {
-        ++searches[but_for_seed(trial)];
-      } else if (trial.members.empty()) {  // an ensemble's members are runs of their own
-        work.rounds += trial.config.run.rounds;
-      }
+  // What there is to do for an experiment and those after it; each trial is made for the first that has it.
+  void count_from(size_t first) {
+    std::set<std::filesystem::path> known;
+    for (size_t i = first; i < experiments_.size(); ++i) {
+      if (!is_chosen(experiments_[i])) continue;
+      std::vector<Trial> trials = pool_.missing(experiments_[i]);
+      std::erase_if(trials, [&](const Trial& trial) { return !known.insert(trial.path).second; });
+      left_.count(i, trials);
     }
-    for (const auto& [settings, count] : searches) {
-      const size_t groups = (count + most_together() - 1) / most_together();
-      work.rounds += static_cast<uint32_t>(groups) * work.rounds_of_searches();
-    }
-    clock_.expect(number, work.rounds);
-  }
-
-  size_t trials_to_do() const {
-    size_t count = 0;
-    for (const Work& work : work_) count += work.trials;
-    return count;
   }
 
   void make(size_t number, const InterruptWatch& watch) {
@@ -208,12 +173,8 @@ class Reproduction {
     }
     // Those with the same data one after the other; an ensemble stays behind its members.
     std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
-    std::set<std::filesystem::path> known;
-    std::erase_if(trials, [&](const Trial& trial) {
-      return !known.insert(trial.path).second;  // two readings that do not differ for it
-    });
     while (!trials.empty()) {
-      const auto group = take_group(trials, most_together(), but_for_seed);
+      const auto group = take_group(trials, options_.together.runs(fleets_.device()), but_for_seed);
       const bool whole = make(number, group, watch);
       done_ += group.size();
       if (!whole) {
@@ -223,17 +184,19 @@ class Reproduction {
     }
   }
 
-  // Equal for those that can be made side by side.
-  static std::string but_for_seed(const Trial& trial) {
-    if (!trial.members.empty()) return trial.path.string();
-    Config config = trial.config;
-    config.run.seed = 0;
-    return trial.name + data_settings(config) + settings_name(config);
-  }
-
   // Trials that differ in their seeds alone; false if they were stopped.
   bool make(size_t number, const std::vector<Trial>& group, const InterruptWatch& watch) {
     const Trial& first = group.front();
+    std::vector<uint64_t> seeds;
+    for (const Trial& trial : group) seeds.push_back(trial.config.run.seed);
+    const std::string title = group_title(
+        done_, done_ + left_.trials(), fmt::format("{}: {}", experiments_[number].name, first.name), seeds);
+    const uint32_t rounds = left_.begin(number, group);
+    if (first.kind != ExperimentKind::kRuns) return search(number, group, title, rounds, watch);
+    if (!first.members.empty()) {
+      test_members(first, title);
+      return true;
+    }
     std::vector<RunOfPlan> runs;
     for (const Trial& trial : group) {
       runs.push_back({.config = trial.config,
@@ -241,33 +204,17 @@ class Reproduction {
                       .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
                       .number = number});
     }
-    const std::string title =
-        fmt::format("{} {}: {}, {}", group_number(done_, group.size(), done_ + trials_to_do()),
-                    experiments_[number].name, first.name, seeds_text(runs));
-    Work& work = work_[number];
-    if (first.kind != ExperimentKind::kRuns) return search(number, group, title, watch);
-    work.trials -= std::min(work.trials, group.size());
-    if (!first.members.empty()) {
-      test_together(first, title);
-      return true;
-    }
-    for (const RunOfPlan& one : runs) work.rounds -= std::min(work.rounds, one.config.run.rounds);
-    return train_runs_of_plan(runs, title, fleets_, clock_, mode_, watch);  // the clock counts them down
+    return train_runs_of_plan(runs, title, fleets_, left_.clock(), mode_, watch);
   }
 
-  bool search(size_t number, const std::vector<Trial>& group, const std::string& title,
+  bool search(size_t number, const std::vector<Trial>& group, const std::string& title, uint32_t expected,
               const InterruptWatch& watch) {
-    Work& work = work_[number];
-    const uint32_t rounds = std::min(work.rounds, work.rounds_of_searches());
-    work.rounds -= rounds;  // the clock counts them down
     const Stopwatch stopwatch;
-    const auto done = search_trials(group, title, number, rounds, fleets_, clock_, mode_, watch);
+    const auto done = search_trials(group, title, number, expected, fleets_, left_.clock(), mode_, watch);
     if (!done) return false;
-    ++work.search_groups;
-    work.search_rounds += done->rounds;
-    expect(number);  // their length is known better
+    left_.searched(number, done->rounds);
     if (mode_ == Progress::Mode::kLines) {
-      const auto left = clock_.seconds_left();
+      const auto left = left_.clock().seconds_left();
       say(fmt::format("{}: {}; {}, {} left", title, done->found, human_time(stopwatch.seconds()),
                       left ? human_time(*left) : "--"));
     }
@@ -275,7 +222,7 @@ class Reproduction {
   }
 
   // Tests an ensemble whose members are trained, unless one of them diverged.
-  void test_together(const Trial& ensemble, const std::string& title) {
+  void test_members(const Trial& ensemble, const std::string& title) {
     const ModelSpec model = resolve_model(ensemble.config.model);
     std::vector<std::vector<float>> members;
     for (const Trial& member : ensemble.members) {
@@ -296,11 +243,9 @@ class Reproduction {
   const ReproduceOptions& options_;
   Pool pool_;
   SharedFleets fleets_;
-  PlanClock clock_;
+  WorkLeft left_;
   Progress::Mode mode_;
-  std::vector<Work> work_;                           // of each experiment
-  std::map<std::filesystem::path, size_t> planned_;  // which experiment makes what several have
-  size_t done_ = 0;                                  // trials
+  size_t done_ = 0;  // trials
 };
 
 void reproduce(const ReproduceOptions& options) {

@@ -25,6 +25,7 @@
 #include "sweep/plan.h"
 #include "sweep/results.h"
 #include "sweep/sweep_folder.h"
+#include "together.h"
 
 namespace subfleet::cli {
 namespace {
@@ -118,7 +119,7 @@ class Sweep {
     while (!trials.empty()) {
       const size_t done = all - trials.size();
       const auto group = take_group(trials, most, [](const Trial& trial) { return trial.run; });
-      if (!train(group, group_number(done, group.size(), all), watch)) {
+      if (!train(group, done, all, watch)) {
         say(fmt::format("stopped; the same command goes on with what is in {}", folder_.path().string()));
         throw Stopped{watch.signal()};
       }
@@ -174,18 +175,20 @@ class Sweep {
     for (const Trial& trial : trials) clock_.expect(trial.run, plan_.runs[trial.run].config.run.rounds);
   }
 
-  // One run with several seeds; false if it was stopped before its end.
-  bool train(const std::vector<Trial>& group, const std::string& number, const InterruptWatch& watch) {
+  // One run with several seeds, after `done` of `all`; false if it was stopped before its end.
+  bool train(const std::vector<Trial>& group, size_t done, size_t all, const InterruptWatch& watch) {
     const std::string& name = plan_.runs[group.front().run].name;
     std::vector<RunOfPlan> runs;
+    std::vector<uint64_t> seeds;
     for (const Trial& trial : group) {
       const Config config = config_of(trial);
       runs.push_back({.config = config,
                       .path = folder_.path() / plan_.folder(trial.run, config.run.seed),
                       .name = fmt::format("run '{}', seed {}", name, config.run.seed),
                       .number = trial.run});
+      seeds.push_back(config.run.seed);
     }
-    const std::string title = fmt::format("{} {}, {}", number, name, seeds_text(runs));
+    const std::string title = group_title(done, all, name, seeds);
     if (!train_runs_of_plan(runs, title, fleets_, clock_, Progress::detect(stdout, options_.quiet), watch))
       return false;
     for (size_t i = 0; i < group.size(); ++i)

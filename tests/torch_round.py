@@ -9,8 +9,8 @@ sub-model in PyTorch as a small nn.Module of its own, averages each weight over 
 the model.safetensors that `subfleet train` leaves after one round. What may differ: for `reference`, 2e-4 of a
 tensor's largest change in any weight; for `cpu` and `cuda`, whose convolutions round otherwise, 2e-2 of the change's
 length, since where two values of a pooling window are equal but for rounding the other one may learn; for `cuda-tf32`,
-which rounds the factors of products to 10 bits, 2e-1 after two steps per client instead of up to five: on noise every step
-makes such differences two to three times as large. Needs numpy and PyTorch; without them it exits with 77, which the test
+which rounds the factors of products to 10 bits, 2e-1 after two steps per client instead of up to five, for on images of noise
+a difference grows with every step. Needs numpy and PyTorch; without them it exits with 77, which the test
 suite counts as skipped.
 """
 

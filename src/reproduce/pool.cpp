@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -166,10 +164,14 @@ std::vector<Trial> Pool::trials(const Experiment& experiment) const {
 
 std::vector<Trial> Pool::missing(const Experiment& experiment) const {
   std::vector<Trial> all;
-  for (Trial& trial : trials(experiment)) {
+  std::set<fs::path> known;  // two readings may not differ for a run
+  const auto add = [&](const Trial& trial) {
+    if (known.insert(trial.path).second && !is_finished(trial)) all.push_back(trial);
+  };
+  for (const Trial& trial : trials(experiment)) {
     if (is_finished(trial)) continue;
-    std::ranges::copy_if(trial.members, std::back_inserter(all), std::not_fn(is_finished));
-    all.push_back(std::move(trial));
+    std::ranges::for_each(trial.members, add);
+    add(trial);
   }
   return all;
 }

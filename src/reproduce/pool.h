@@ -54,8 +54,8 @@ class Pool {
   Trial trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const;
   // All of them, reading by reading and seed by seed; none of facts.
   std::vector<Trial> trials(const Experiment& experiment) const;
-  // Those that are to be made, in an order in which they can be: before an ensemble those of its members that
-  // are not trained yet.
+  // Those that are to be made, each once, in an order in which they can be: before an ensemble those of its
+  // members that are not trained yet.
   std::vector<Trial> missing(const Experiment& experiment) const;
 
   // What is there of a reading.

@@ -62,6 +62,11 @@ class Lingering : public testing::Test {
   }
   // Looks for its reply.
   bool waits_for_looks(size_t count) { return link_.wait_for("pull-object", looks_before_ + count); }
+  void expect_end_soon() {
+    const double start = unix_time();
+    node_.wait_for_end();
+    EXPECT_LT(unix_time() - start, 10);
+  }
   bool has_left() const { return !link_.asked("deactivate-node").empty(); }
 
   TestSuperLink link_;
@@ -135,20 +140,16 @@ TEST_F(Lingering, EndsWhenTheReplyHasExpired) {
 TEST_F(Lingering, EndsWhenTheSuperLinkHasForgottenTheNode) {
   send_a_reply();
   ASSERT_TRUE(waits_for_looks(1));
-  const double start = unix_time();
   link_.forget_node();
-  node_.wait_for_end();
-  EXPECT_LT(unix_time() - start, 10);
+  expect_end_soon();
   EXPECT_EQ(link_.asked("activate-node").size(), 1u) << "it joined again only to leave";
 }
 
 TEST_F(Lingering, EndsWhenTheSuperLinkIsGone) {
   send_a_reply();
   ASSERT_TRUE(waits_for_looks(1));
-  const double start = unix_time();
   link_.kill();
-  node_.wait_for_end();
-  EXPECT_LT(unix_time() - start, 10);
+  expect_end_soon();
 }
 
 }  // namespace
