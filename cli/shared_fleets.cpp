@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "subfleet/error.h"
+#include "subfleet/run.h"
 
 namespace subfleet::cli {
 
