@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "base/text.h"
 #include "report/terminal.h"
 #include "search/memory_search.h"
 
@@ -50,9 +49,10 @@ std::string keep(const Trial& trial, std::span<const MemorySearch> searches, con
 
 }  // namespace
 
-std::optional<uint32_t> search_trials(std::span<const Trial> group, const std::string& title, size_t number,
-                                      uint32_t expected, SharedFleets& fleets, PlanClock& clock,
-                                      Progress::Mode mode, const InterruptWatch& watch) {
+std::optional<SearchesDone> search_trials(std::span<const Trial> group, const std::string& title,
+                                          size_t number, uint32_t expected, SharedFleets& fleets,
+                                          PlanClock& clock, Progress::Mode mode,
+                                          const InterruptWatch& watch) {
   Fleet& fleet = fleets.fleet(group.front().config);
   std::vector<MemorySearch> searches;
   for (const Trial& trial : group) add_searches(trial, fleet.classes(), searches);
@@ -62,7 +62,6 @@ std::optional<uint32_t> search_trials(std::span<const Trial> group, const std::s
                      .title = title,
                      .plan = plan_line(clock),
                      .width = {}});
-  const Stopwatch whole;
   Stopwatch since;
   uint32_t rounds = 0;
   const bool done = search_in_memory(searches, fleet, [&](const CandidatesStand& stand) {
@@ -88,14 +87,7 @@ std::optional<uint32_t> search_trials(std::span<const Trial> group, const std::s
     found.push_back(keep(trial, rest.first(search_count(trial)), trainer));
     rest = rest.subspan(search_count(trial));
   }
-  progress.finish();
-  if (mode == Progress::Mode::kLines) {
-    const PlanLine plan = plan_line(clock);
-    fmt::print("{}: {}; {}, {} left\n", title, fmt::join(found, ", "), human_time(whole.seconds()),
-               plan.seconds_left ? human_time(*plan.seconds_left) : "--");
-    std::fflush(stdout);
-  }
-  return rounds;
+  return SearchesDone{rounds, fmt::format("{}", fmt::join(found, ", "))};
 }
 
 }  // namespace subfleet::cli

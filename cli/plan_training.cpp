@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/stopwatch.h"
@@ -26,10 +28,12 @@ std::string data_settings(const Config& config) {
   return text;
 }
 
-void SharedFleets::check(const Config& config) {
+void SharedFleets::check(const Config& config, bool tested) {
   const std::string name = data_settings(config);
   const auto fits = [&](const SplitFederation& data) {
     check_fits(config, resolve_model(config.model), data.clients(), data.all().input(), data.all().classes());
+    if (tested && data.test_set(1).count() == 0)
+      throw bad_request("data", "have no test examples; see data.test_fraction");
   };
   if (name == fleet_data_) return fits(fleet_->data());
   auto found = data_.find(name);
@@ -59,7 +63,7 @@ struct OpenRun {
   RunWriter writer;
   uint64_t bytes;  // exchanged so far
   EventFile events;
-  bool over = false;
+  bool over = false;  // finished, or it diverged
 
   OpenRun(const RunOfPlan& one, Fleet& fleet, const Provenance& now)
       : plan(one),
@@ -78,6 +82,7 @@ struct OpenRun {
     if (!round.diverged.empty()) {
       over = true;
       writer.append(record);
+      write_run_page(plan.path);
       progress.note(fmt::format("{}: {}", plan.name, round.diverged));
       return;
     }
@@ -87,19 +92,37 @@ struct OpenRun {
   }
 };
 
-// What the group says of a round: means over its runs.
+// What the group says of a round: means over its runs, and the round of the one that is furthest behind.
 RoundLine line_of(std::span<const SteppedRound> rounds) {
-  RoundLine line;
-  double tested = 0, test_accuracy = 0;
+  RoundLine line{.round = rounds.front().record.round};
+  std::vector<double> train, test;
   for (const auto& [record, diverged] : rounds) {
-    line.round = std::max(line.round, record.round);
-    line.train_accuracy_median += record.train_accuracy_median / static_cast<double>(rounds.size());
-    if (!record.test_accuracy) continue;
-    test_accuracy += *record.test_accuracy;
-    ++tested;
+    line.round = std::min(line.round, record.round);
+    if (diverged.empty()) train.push_back(record.train_accuracy_median);
+    if (record.test_accuracy) test.push_back(*record.test_accuracy);
   }
-  if (tested > 0) line.test_accuracy = test_accuracy / tested;
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  line.train_accuracy_median = mean(train);  // of none: not a number
+  if (!test.empty()) line.test_accuracy = mean(test);
   return line;
+}
+
+// Finishes those that have done their last round. Their files at the same time: a disk takes long for each.
+void finish_done(std::span<const std::unique_ptr<OpenRun>> runs) {
+  std::vector<std::future<void>> written;
+  for (const auto& one : runs) {
+    if (one->over || one->going()) continue;
+    one->run.weights();  // from the device to the host in this thread, which has the device
+    one->run.moments();
+    written.push_back(std::async(std::launch::async, [&one] {
+      one->writer.finish(one->run);
+      write_run_page(one->plan.path);
+    }));
+    one->over = true;
+  }
+  for (std::future<void>& each : written) each.get();
 }
 
 }  // namespace
@@ -126,6 +149,7 @@ bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& tit
                      .plan = plan_line(clock),
                      .width = {}});
   while (true) {
+    finish_done(runs);
     std::vector<OpenRun*> going;
     std::vector<Run*> together;
     for (const auto& one : runs) {
@@ -133,7 +157,7 @@ bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& tit
       going.push_back(one.get());
       together.push_back(&one->run);
     }
-    if (going.empty()) break;
+    if (going.empty()) return true;
     if (watch.interrupted()) {
       for (OpenRun* one : going) one->writer.checkpoint(one->run);
       return false;
@@ -154,12 +178,6 @@ bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& tit
     line.plan = plan_line(clock);
     progress.update(line);
   }
-  for (const auto& one : runs) {
-    if (!one->over) one->writer.finish(one->run);
-  }
-  progress.finish();
-  for (const RunOfPlan& one : group) write_run_page(one.path);
-  return true;
 }
 
 void TogetherOption::add_to(CLI::App& command) {
@@ -169,7 +187,7 @@ void TogetherOption::add_to(CLI::App& command) {
           "train so many runs, which differ in their seeds alone, side by side; the results are the same "
           "for any number [5 on a GPU, else 1]")
       ->type_name("UINT")
-      ->check(whole_number(1, 1000));
+      ->check(whole_number(1, 100));
 }
 
 std::string seeds_text(std::span<const RunOfPlan> group) {

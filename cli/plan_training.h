@@ -28,8 +28,9 @@ class SharedFleets {
   const std::string& device() const { return device_; }
   Workers workers() const { return {.device = device_, .threads = static_cast<uint32_t>(pool_.threads())}; }
 
-  // Reads the data, unless they are there; throws Error if they do not fit.
-  void check(const Config& config);
+  // Reads the data, unless they are there; throws Error if they do not fit, or, where the model has to be
+  // tested, have no test examples.
+  void check(const Config& config, bool tested = false);
   // Gives up the one before, if its data are others.
   Fleet& fleet(const Config& config);
 

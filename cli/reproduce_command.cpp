@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "checks.h"
 #include "commands.h"
@@ -127,14 +128,18 @@ class Reproduction {
 
  private:
   static constexpr auto kTable = "results.md", kResults = "results.json";
-  static constexpr uint32_t kGuessedRounds =
-      100;  // of a search, before the first has shown how many it takes
+  // Of searches that are made side by side, before the first have shown how many they take.
+  static constexpr uint32_t kGuessedRounds = 100;
 
   // What is to be done for an experiment that has not begun, and what its searches took.
   struct Work {
     size_t trials = 0;
     uint32_t rounds = 0;
-    uint32_t searches = 0, search_rounds = 0;
+    uint32_t search_groups = 0, search_rounds = 0;
+
+    uint32_t rounds_of_searches() const {
+      return search_groups == 0 ? kGuessedRounds : search_rounds / search_groups;
+    }
   };
 
   void say(const std::string& line) const {
@@ -156,14 +161,7 @@ class Reproduction {
     }
   }
 
-  // Of a trial that is yet to be made: those of a run, none of an ensemble, whose members are runs of their
-  // own, or as many as the experiment's searches took so far.
-  uint32_t expected_rounds(size_t number, const Trial& trial) const {
-    if (!trial.members.empty()) return 0;
-    if (trial.kind == ExperimentKind::kRuns) return trial.config.run.rounds;
-    const Work& work = work_[number];
-    return work.searches == 0 ? kGuessedRounds : work.search_rounds / work.searches;
-  }
+  size_t most_together() const { return options_.together.runs(fleets_.device()); }
 
   // What there is to do for an experiment, but for what is done for one before it, which has the same trials.
   void expect(size_t number) {
@@ -173,11 +171,21 @@ class Reproduction {
     work.trials = 0;
     if (!is_chosen(experiments_[number])) return;
     std::set<std::filesystem::path> own;
+    std::map<std::string, size_t> searches;  // how many can be made side by side
     for (const Trial& trial : pool_.missing(experiments_[number])) {
-      const bool by_another = planned_.try_emplace(trial.path, number).first->second != number;
-      if (by_another || !own.insert(trial.path).second) continue;
-      work.rounds += expected_rounds(number, trial);
+      size_t& maker = planned_.try_emplace(trial.path, number).first->second;
+      maker = std::min(maker, number);
+      if (maker != number || !own.insert(trial.path).second) continue;
       ++work.trials;
+      if (trial.kind != ExperimentKind::kRuns) {
+        ++searches[but_for_seed(trial)];
+      } else if (trial.members.empty()) {  // an ensemble's members are runs of their own
+        work.rounds += trial.config.run.rounds;
+      }
+    }
+    for (const auto& [settings, count] : searches) {
+      const size_t groups = (count + most_together() - 1) / most_together();
+      work.rounds += static_cast<uint32_t>(groups) * work.rounds_of_searches();
     }
     clock_.expect(number, work.rounds);
   }
@@ -192,7 +200,7 @@ class Reproduction {
     std::vector<Trial> trials = pool_.missing(experiments_[number]);
     for (const Trial& trial : trials) {
       try {
-        fleets_.check(trial.config);
+        fleets_.check(trial.config, /*tested=*/!trial.members.empty());
       } catch (const Error& error) {
         throw Error(error.kind(),
                     fmt::format("{}, run '{}': {}", experiments_[number].name, trial.name, error.what()));
@@ -205,7 +213,7 @@ class Reproduction {
       return !known.insert(trial.path).second;  // two readings that do not differ for it
     });
     while (!trials.empty()) {
-      const auto group = take_group(trials, options_.together.runs(fleets_.device()), but_for_seed);
+      const auto group = take_group(trials, most_together(), but_for_seed);
       const bool whole = make(number, group, watch);
       done_ += group.size();
       if (!whole) {
@@ -220,40 +228,49 @@ class Reproduction {
     if (!trial.members.empty()) return trial.path.string();
     Config config = trial.config;
     config.run.seed = 0;
-    return settings_name(config);
+    return trial.name + data_settings(config) + settings_name(config);
   }
 
   // Trials that differ in their seeds alone; false if they were stopped.
   bool make(size_t number, const std::vector<Trial>& group, const InterruptWatch& watch) {
     const Trial& first = group.front();
     std::vector<RunOfPlan> runs;
-    uint32_t rounds = 0;
     for (const Trial& trial : group) {
       runs.push_back({.config = trial.config,
                       .path = trial.path,
                       .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
                       .number = number});
-      rounds += expected_rounds(number, trial);
     }
     const std::string title =
         fmt::format("{} {}: {}, {}", group_number(done_, group.size(), done_ + trials_to_do()),
                     experiments_[number].name, first.name, seeds_text(runs));
     Work& work = work_[number];
-    work.rounds -= rounds;  // the clock counts them down
-    if (first.kind == ExperimentKind::kRuns) {
-      if (!first.members.empty()) {
-        test_together(first, title);
-      } else if (!train_runs_of_plan(runs, title, fleets_, clock_, mode_, watch)) {
-        return false;
-      }
-      work.trials -= group.size();
+    if (first.kind != ExperimentKind::kRuns) return search(number, group, title, watch);
+    work.trials -= std::min(work.trials, group.size());
+    if (!first.members.empty()) {
+      test_together(first, title);
       return true;
     }
-    const auto taken = search_trials(group, title, number, rounds, fleets_, clock_, mode_, watch);
-    if (!taken) return false;
-    work.searches += static_cast<uint32_t>(group.size());
-    work.search_rounds += *taken;
+    for (const RunOfPlan& one : runs) work.rounds -= std::min(work.rounds, one.config.run.rounds);
+    return train_runs_of_plan(runs, title, fleets_, clock_, mode_, watch);  // the clock counts them down
+  }
+
+  bool search(size_t number, const std::vector<Trial>& group, const std::string& title,
+              const InterruptWatch& watch) {
+    Work& work = work_[number];
+    const uint32_t rounds = std::min(work.rounds, work.rounds_of_searches());
+    work.rounds -= rounds;  // the clock counts them down
+    const Stopwatch stopwatch;
+    const auto done = search_trials(group, title, number, rounds, fleets_, clock_, mode_, watch);
+    if (!done) return false;
+    ++work.search_groups;
+    work.search_rounds += done->rounds;
     expect(number);  // their length is known better
+    if (mode_ == Progress::Mode::kLines) {
+      const auto left = clock_.seconds_left();
+      say(fmt::format("{}: {}; {}, {} left", title, done->found, human_time(stopwatch.seconds()),
+                      left ? human_time(*left) : "--"));
+    }
     return true;
   }
 

@@ -130,6 +130,59 @@ TEST(Reproduce, GoesOnAfterASignalAndEndsWithTheSameResults) {
     EXPECT_EQ(read_file(folder / "whole" / name), read_file(folder / "cut" / name));
 }
 
+// Images of 28 x 28, to be dealt out; in image i, `step` decides which pixels are dark.
+std::string image_folder(const std::filesystem::path& folder, uint32_t step) {
+  constexpr uint32_t kImages = 200;
+  const auto number = [](uint32_t value) {
+    std::string bytes;
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(value >> shift));
+    return bytes;
+  };
+  std::string images = number(0x803) + number(kImages) + number(28) + number(28);
+  std::string labels = number(0x801) + number(kImages);
+  for (uint32_t i = 0; i < kImages; ++i) {
+    labels.push_back(static_cast<char>(i % 62));
+    for (uint32_t pixel = 0; pixel < 28 * 28; ++pixel)
+      images.push_back(static_cast<char>(pixel * step % 62 < i % 62 ? 0 : 255));
+  }
+  make_folder(folder);
+  write_file(folder / "x-images-idx3-ubyte", images);
+  write_file(folder / "x-labels-idx1-ubyte", labels);
+  return folder.string();
+}
+
+// What is made side by side has the same data, and is one only if it cannot differ.
+TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
+  const TemporaryFolder folder;
+  make_folder(folder / "e" / "paper");
+  std::string text = "title = \"T\"\nseeds = [1, 2]\nlast_rounds = 2\n" + std::string(kCommon);
+  const auto add = [&](const std::string& name, const std::string& settings) {
+    text += "[[run]]\nname = \"" + name + "\"\nsettings = { " + settings + " }\n" + "[[value]]\nrun = \"" +
+            name + "\"\nmeasure = \"accuracy\"\n";
+  };
+  for (const auto& [name, step] : {std::pair("here", 1u), std::pair("there", 17u)}) {
+    add(name,
+        "code.family = \"none\", data = { source = \"idx\", partition = \"iid\", clients = 8, path = \"" +
+            image_folder(folder / name, step) + "\" }");
+  }
+  add("a layer", "code = { family = \"none\", layers.dense2 = { family = \"random\", keep = 0.25 } }");
+  write_file(folder / "e" / "paper" / "t.toml", text);
+  const auto results = [&](const char* out, const char* together) {
+    const Outcome outcome = run_program({"reproduce", "t", "--experiments", (folder / "e").string(),
+                                         "--together", together, "--out", (folder / out).string()});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return read_file(folder / out / "results.json");
+  };
+  const std::string one = results("one", "1");
+  EXPECT_EQ(one, results("four", "4"));
+  const auto mean = [json = Json::parse(one)](size_t value, size_t reading) {
+    return value_of(json, "t", value).at("readings")[reading].at("mean").get<double>();
+  };
+  EXPECT_EQ(mean(0, 0), mean(0, 1)) << "all hold all";
+  EXPECT_NE(mean(0, 0), mean(1, 0)) << "other data";
+  EXPECT_NE(mean(2, 0), mean(2, 1)) << "not all hold all";
+}
+
 // A run, and an ensemble of two with half of its clients each.
 std::filesystem::path tiny_rivals(const TemporaryFolder& folder) {
   make_folder(folder / "e" / "paper");
@@ -181,7 +234,7 @@ TEST(Reproduce, AnEnsembleIsWhatItsMembersAreTogether) {
       "reproduce", "rivals", "--experiments", tiny_rivals(folder).string(), "--out", (folder / "o").string()};
   const Outcome outcome = run_program(command);
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("2/4 rivals: two, member 1 of 2"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("two (member)"), std::string::npos) << outcome.out;
   const std::string text = read_file(folder / "o" / "results.json");
   const Json results = Json::parse(text);
   const auto mean = [&](size_t value) {
@@ -227,7 +280,7 @@ TEST(Reproduce, AnEnsembleGoesOnWithTheMemberThatWasStopped) {
   EXPECT_TRUE(entries_with(folder / "cut" / "ensembles", ".json").empty()) << "it was stopped too late";
   const Outcome rest = run_program(command("cut"));
   ASSERT_EQ(rest.status, 0) << rest.err;
-  EXPECT_NE(rest.out.find("1/2 rivals: two, member 2 of 2"), std::string::npos) << rest.out;
+  EXPECT_NE(rest.out.find("1/2 rivals: two (member), seed 2000001"), std::string::npos) << rest.out;
   for (const char* name : {"results.json", "results.md"})
     EXPECT_EQ(read_file(folder / "whole" / name), read_file(folder / "cut" / name));
 }

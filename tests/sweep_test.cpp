@@ -127,6 +127,27 @@ TEST(Sweep, RunsThatAreTrainedTogetherAreThoseOfOneAfterTheOther) {
   ASSERT_EQ(together.status, 0) << together.err;
   EXPECT_NE(together.out.find("1-2/6 none, seeds 1, 2"), std::string::npos) << together.out;
   expect_same_results(folder / "whole", folder / "s");
+  EXPECT_TRUE(std::filesystem::exists(folder / "s" / "wild-2" / "report.html"));
+}
+
+TEST(Sweep, AStopKeepsWhatIsDoneOfRunsThatAreTrainedTogether) {
+  const TemporaryFolder folder;
+  const std::string file = tiny_file(folder), out = (folder / "s").string();
+  const auto command = [&](const char* rounds) {
+    return std::vector<std::string>{
+        "sweep", file,         "--out", out,     "--only",
+        "none",  "--together", "2",     "--set", std::string("run.checkpoint_every=") + rounds};
+  };
+  // One of them is ahead of the other.
+  ASSERT_EQ(run_program({"sweep", file, "--out", out, "--only", "none", "--seeds", "1"}).status, 0);
+  std::filesystem::remove(folder / "s" / "none-1" / "model.safetensors");
+  const auto begun = [&] {
+    std::error_code none_yet;
+    return std::filesystem::file_size(folder / "s" / "none-2" / "rounds.jsonl", none_yet) > 200 && !none_yet;
+  };
+  run_program(command("1000"), {.signal_when = begun, .signal = SIGINT});
+  EXPECT_TRUE(std::filesystem::exists(folder / "s" / "none-1" / "model.safetensors"))
+      << "its last round is done, whatever the other does";
 }
 
 TEST(Sweep, ARunThatDivergesDoesNotEndTheOthers) {

@@ -86,6 +86,16 @@ RoundLog log_of(const Trial& run) {
   return run.members.empty() ? finished_log(run.path, run.config.run.rounds) : load(run.path, read_ensemble);
 }
 
+// Where all hold all, readings about who holds a weight are one.
+Config config_of(const SweepPlan& plan, size_t run, uint64_t seed) {
+  Config config = plan.config(run, seed);
+  if (config.code.family == "none" && config.code.layers.empty()) {
+    config.server.mean = OptimizerOptions{}.mean;
+    config.server.unheld = OptimizerOptions{}.unheld;
+  }
+  return config;
+}
+
 }  // namespace
 
 Pool::Pool(const fs::path& path) : path_(made(path)), lock_(path_) {}
@@ -93,12 +103,8 @@ Pool::Pool(const fs::path& path) : path_(made(path)), lock_(path_) {}
 Trial Pool::trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const {
   Trial trial{.kind = experiment.kind,
               .name = plan.runs[run].name,
-              .config = plan.config(run, seed),
+              .config = config_of(plan, run, seed),
               .rates = experiment.rates};
-  if (trial.config.code.family == "none") {  // all hold all: readings about who holds a weight are one
-    trial.config.server.mean = OptimizerOptions{}.mean;
-    trial.config.server.unheld = OptimizerOptions{}.unheld;
-  }
   std::string name = plan.folder(run, seed) + "-" + settings_name(trial.config);
   if (trial.kind == ExperimentKind::kRuns) {
     add_members(trial, plan, run, seed);
@@ -118,8 +124,8 @@ void Pool::add_members(Trial& ensemble, const SweepPlan& plan, size_t run, uint6
   for (uint32_t member = 1; member <= members; ++member) {
     const uint64_t own_seed = member_seed(seed, member);
     Trial& one = ensemble.members.emplace_back();
-    one.name = fmt::format("{}, member {} of {}", ensemble.name, member, members);
-    one.config = plan.config(run, own_seed);
+    one.name = ensemble.name + " (member)";
+    one.config = config_of(plan, run, own_seed);
     one.path = path_ / "runs" / (plan.folder(run, own_seed) + "-" + settings_name(one.config));
   }
 }

@@ -11,7 +11,7 @@ void PlanClock::learn(size_t run, uint32_t rounds, double seconds) {
 }
 
 void PlanClock::round_done(size_t run, double seconds) {
-  --runs_[run].to_come;
+  give_up(run, 1);
   ++runs_[run].done;
   learn(run, 1, seconds);
 }

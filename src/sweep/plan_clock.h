@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,9 @@ class PlanClock {
   void learn(size_t run, uint32_t rounds, double seconds);
   // One that was expected is done, or will not come.
   void round_done(size_t run, double seconds);
-  void give_up(size_t run, uint32_t rounds) { runs_[run].to_come -= rounds; }
+  void give_up(size_t run, uint32_t rounds) {
+    runs_[run].to_come -= std::min<uint64_t>(rounds, runs_[run].to_come);
+  }
 
   double done() const;                         // of all rounds that were expected, 0 to 1
   std::optional<double> seconds_left() const;  // none before the first round
