@@ -239,7 +239,8 @@ class Reproduction {
       runs.push_back({.config = trial.config,
                       .path = trial.path,
                       .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
-                      .number = number});
+                      .number = number,
+                      .for_good = true});
     }
     const std::string title =
         fmt::format("{} {}: {}, {}", group_number(done_, group.size(), done_ + trials_to_do()),
