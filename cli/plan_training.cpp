@@ -46,6 +46,7 @@ struct OpenRun {
     if (!round.diverged.empty()) {
       over = true;
       writer.append(record);
+      if (plan.for_good) RunWriter::give_up(plan.path);
       write_run_page(plan.path);
       progress.note(fmt::format("{}: {}", plan.name, round.diverged));
       return;
@@ -79,9 +80,9 @@ void finish_done(std::span<const std::unique_ptr<OpenRun>> runs) {
   for (const auto& one : runs) {
     if (one->over || one->going()) continue;
     one->run.weights();  // from the device to the host in this thread, which has the device
-    one->run.moments();
+    if (!one->plan.for_good) one->run.moments();
     written.push_back(std::async(std::launch::async, [&one] {
-      one->writer.finish(one->run);
+      one->plan.for_good ? one->writer.finish_for_good(one->run) : one->writer.finish(one->run);
       write_run_page(one->plan.path);
     }));
     one->over = true;

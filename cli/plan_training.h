@@ -20,6 +20,7 @@ struct RunOfPlan {
   std::filesystem::path path;
   std::string name;  // for messages: "run 'gold', seed 2"
   size_t number = 0;
+  bool for_good = false;  // no checkpoint is kept of what is over
 };
 
 // Trains runs side by side, each in its run folder, or goes on with them, to their last rounds, and gives

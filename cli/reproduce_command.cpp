@@ -202,7 +202,8 @@ class Reproduction {
       runs.push_back({.config = trial.config,
                       .path = trial.path,
                       .name = fmt::format("run '{}', seed {}", trial.name, trial.config.run.seed),
-                      .number = number});
+                      .number = number,
+                      .for_good = true});
     }
     return train_runs_of_plan(runs, title, fleets_, left_.clock(), mode_, watch);
   }

@@ -102,6 +102,11 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
     EXPECT_EQ(markup_fault(read_file(folder / "o" / picture)), "") << picture;
   }
 
+  for (const auto& run : std::filesystem::directory_iterator(folder / "o" / "runs")) {
+    EXPECT_TRUE(std::filesystem::exists(run.path() / "model.safetensors"));
+    EXPECT_FALSE(std::filesystem::exists(run.path() / "checkpoint.safetensors")) << "takes room for nothing";
+  }
+
   // Again: nothing is left to do, and the results are the same.
   const Outcome again = run_program(command);
   EXPECT_EQ(again.status, 0);

@@ -179,6 +179,15 @@ void RunWriter::checkpoint(const Run& run) {
 
 void RunWriter::finish(const Run& run) {
   if (saved_round_ != run.round()) checkpoint(run);
+  save_model(run);
+}
+
+void RunWriter::finish_for_good(const Run& run) {
+  save_model(run);
+  give_up(folder_);
+}
+
+void RunWriter::save_model(const Run& run) const {
   std::map<std::string, std::string> metadata{{"model", run.model().name},
                                               {"round", std::to_string(run.round())}};
   if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;

@@ -68,8 +68,11 @@ class RunWriter final : public RoundObserver {
 
   // model.safetensors and a last checkpoint, unless this round has one.
   void finish(const Run& run);
+  // model.safetensors alone, which is a third of the room or less: it will not be gone on with.
+  void finish_for_good(const Run& run);
 
  private:
+  void save_model(const Run& run) const;
   explicit RunWriter(std::filesystem::path folder);
   std::filesystem::path file(const char* name) const { return folder_ / name; }
 

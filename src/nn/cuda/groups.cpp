@@ -10,7 +10,7 @@
 namespace subfleet::cuda {
 namespace {
 
-constexpr size_t kLanes = 3, kJobsPerLane = 6;
+constexpr size_t kLanes = 3, kJobsPerLane = 6;  // of one shape; where there are more shapes, each has fewer
 constexpr size_t kLongestHistory = 400;  // rows of a job's round that a layer may keep instead of stepping
 
 // The weights that a job shares with the others of its run all through the round, which its layers may then
@@ -80,6 +80,8 @@ std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Pl
     }
     shapes[found].places.push_back(i);
   }
+  // More streams than keep the GPU busy only make more launches.
+  const size_t most_lanes = (kLanes + shapes.size() - 1) / std::max<size_t>(1, shapes.size());
   std::vector<Group> groups;
   for (Group& shape : shapes) {
     std::ranges::stable_sort(shape.places, std::greater{}, [&](size_t i) { return places[i].steps; });
@@ -89,7 +91,7 @@ std::vector<Group> groups_of(std::span<const Cohort> cohorts, std::span<const Pl
              other.key.history == shape.key.history;
     });
     const size_t first_lane = static_cast<size_t>(alike) * kLanes;
-    const size_t lanes = std::clamp<size_t>(shape.places.size() / kJobsPerLane, 1, kLanes);
+    const size_t lanes = std::clamp<size_t>(shape.places.size() / kJobsPerLane, 1, most_lanes);
     for (size_t lane = 0; lane < lanes; ++lane) {
       Group group = shape;
       group.key.lane = first_lane + lane;

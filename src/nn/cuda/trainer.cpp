@@ -173,7 +173,19 @@ class CudaTrainer final : public Trainer {
     sum_scores(jobs_.data(), static_cast<int>(places.size()), loss_sums_.data(), correct_sums_.data(),
                stream_);
     for (size_t c = 0; c < cohorts.size(); ++c) {
-      if (!of_cohorts[c].empty()) take_back(cohorts[c], of_cohorts[c], held_[c], places.data(), results[c]);
+      if (of_cohorts[c].empty()) continue;
+      take_back(cohorts[c], of_cohorts[c], held_[c],
+                loss_sums_.data() + (of_cohorts[c].data() - places.data()));
+    }
+    // The host waits only when all of it is on its way.
+    const std::vector<double> losses = downloaded(loss_sums_.data(), places.size());
+    const std::vector<uint32_t> correct = downloaded(correct_sums_.data(), places.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Cohort& cohort = cohorts[places[i].cohort];
+      set_means(results[places[i].cohort][places[i].job], cohort.how, losses[i], correct[i]);
+    }
+    for (size_t c = 0; c < cohorts.size(); ++c) {
+      if (!of_cohorts[c].empty()) judge(cohorts[c], of_cohorts[c], held_[c], results[c]);
     }
   }
 
@@ -321,30 +333,30 @@ class CudaTrainer final : public Trainer {
     group.steps->finish(step, group.size);
   }
 
-  // Every job's update, through the codec, is added to the state's sum.
-  void take_back(const Cohort& cohort, std::span<const Place> places, HeldWeights& held, const Place* first,
-                 std::vector<JobResult>& results) {
+  // Every job's update, through the codec, is added to the state's sum, unless it is refused.
+  void take_back(const Cohort& cohort, std::span<const Place> places, HeldWeights& held,
+                 const double* losses) {
     CudaState& state = state_of(cohort.state);
-    const auto slot = static_cast<size_t>(places.data() - first);
     const bool exact = is_lossless(cohort.wire);
     if (!exact) wire_.send_up(*cohort.wire.up, wire_jobs(cohort, places, Purpose::kWireUp), stream_);
     const float* whole = exact ? state.device_weights() : nullptr;
-    held.inspect(whole, loss_sums_.data() + slot, cohort.squared_norms, stream_);
+    held.inspect(whole, losses, cohort.squared_norms, stream_);
     held.merge(whole, state.sums(), state.holders(), stream_);
+  }
 
+  // Which of them were refused, and how far the others moved.
+  void judge(const Cohort& cohort, std::span<const Place> places, HeldWeights& held,
+             std::vector<JobResult>& results) {
     const std::vector<uint32_t> refused = downloaded(held.refused(), places.size());
-    const std::vector<double> losses = downloaded(loss_sums_.data() + slot, places.size());
-    const std::vector<uint32_t> correct = downloaded(correct_sums_.data() + slot, places.size());
     std::vector<double> norms;
     if (cohort.squared_norms) norms = downloaded(held.squared_norms(), places.size());
     for (size_t i = 0; i < places.size(); ++i) {
       JobResult& result = results[places[i].job];
-      set_means(result, cohort.how, losses[i], correct[i]);
       if (cohort.squared_norms) result.squared_norm = norms[i];
       if (refused[i] != 0) {
         result.outcome = JobOutcome::kDiverged;
       } else {
-        state.add_examples(result.examples);
+        state_of(cohort.state).add_examples(result.examples);
       }
     }
   }
