@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same round on one GPU in PyTorch and in Subfleet, measured in turns, as the Markdown tables of docs/gpu.md.
 
-    bench/torch_gpu.py [--binary build/release/subfleet] [--turns 3] [--quick]
+    bench/torch_gpu.py [--binary build/release/subfleet] [--turns 3] [--quick] [--only TABLE...]
 
 PyTorch trains the clients of `emnist-cnn` in three ways: one after the other as eager code (a small nn.Module and plain
 SGD, as a federated-learning framework does), one after the other with each step a CUDA graph, and all at once, written
@@ -14,6 +14,7 @@ can use, Subfleet is measured alone.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import subprocess
@@ -37,6 +38,7 @@ CLIENTS, SAMPLES, BATCH, CLIENT_LR = 35, 200, 10, 0.035
 FEW = 5  # clients, where all would take long
 PARTS = {"whole": 1.0, "half": 0.5}
 PRECISIONS = ["f32", "tf32"]
+OTHER_MODELS = ["char-lstm", "allcnn-c"]
 
 
 class Failed(Exception):
@@ -325,7 +327,7 @@ def emnist_table(arguments, subfleet, measured):
                 for work in ways.values():
                     work()  # warms up
             best, row = in_turns(arguments.turns, subfleet, ways, precision, keep, "emnist-cnn")
-            measured.append(row)
+            measured["emnist-cnn", part, precision] = row
             batched = batched_form(best)
             theirs = [best.get("eager"), best.get("graph"), best.get(batched)]
             ours = row["round_ms"]
@@ -338,7 +340,7 @@ def other_table(arguments, subfleet, measured):
     print(f"### Other models: {CLIENTS} clients x {SAMPLES} samples, batch {BATCH}, one epoch; ms per round\n\n"
           f"PyTorch's figure is that of {FEW} clients, times {CLIENTS / FEW:g}.\n", flush=True)
     begin_table("model", "part", "precision", "PyTorch, client after client", "Subfleet", "times faster")
-    for model in ("char-lstm", "allcnn-c"):
+    for model in OTHER_MODELS:
         for part, keep in PARTS.items():
             for precision in PRECISIONS:
                 ways = {}
@@ -348,7 +350,7 @@ def other_table(arguments, subfleet, measured):
                     eager.train(0)  # warms up
                     ways = {"eager": eager.round}
                 best, row = in_turns(min(arguments.turns, 2), subfleet, ways, precision, keep, model)
-                measured.append(row)
+                measured[model, part, precision] = row
                 theirs = best["eager"] * CLIENTS / FEW if ways else None
                 print_row([f"`{model}`", part, precision, show(theirs), f"**{show(row['round_ms'])}**",
                            ratio(theirs, row["round_ms"])])
@@ -360,20 +362,22 @@ def speed_cells(row):
             f"{row['memory_bytes'] / 1e9:.2f} GB"]
 
 
-def speed_table(measured):
-    peak = max((row["peak_gflops"] for row in measured), default=0) / 1e3
+def speed_table(arguments, subfleet, measured):
+    rows = {}
+    for model, part, precision in itertools.product(["emnist-cnn", *OTHER_MODELS], PARTS, PRECISIONS):
+        rows[model, part, precision] = (measured.get((model, part, precision))
+                                        or subfleet.row(precision, PARTS[part], "--model", model))
+    peak = max(row["peak_gflops"] for row in rows.values()) / 1e3
     print(f"### Subfleet's rounds: arithmetic as the layers are defined, and GPU memory\n\n"
           f"The peak is that of f32 without tensor cores, measured here: {peak:.1f} TFLOP/s.\n")
     begin_table("model", "part", "precision", "weights", "ms per round", "samples/s", "TFLOP/s", "of the f32 peak", "memory",
                 "server's step, ms")
-    for row in measured:
-        precision = "tf32" if row["device"].endswith("tf32") else "f32"
-        part = next(part for part, keep in PARTS.items() if keep == row["keep"])
-        print_row([f"`{row['model']}`", part, precision, f"{row['parameters']:,}", *speed_cells(row),
+    for (model, part, precision), row in rows.items():
+        print_row([f"`{model}`", part, precision, f"{row['parameters']:,}", *speed_cells(row),
                    f"{row['server_step_ms']:.2f}"])
 
 
-def candidates_table(subfleet):
+def candidates_table(arguments, subfleet, measured):
     print(f"### Three candidates of a search at once: {CLIENTS} and 3 x {CLIENTS} clients trained together; ms per round\n")
     begin_table("part", "precision", f"{CLIENTS} clients", f"3 x {CLIENTS} clients", "times as long", "memory of the three")
     for part, keep in PARTS.items():
@@ -383,7 +387,7 @@ def candidates_table(subfleet):
                        f"{three['round_ms'] / one['round_ms']:.2f}", f"{three['memory_bytes'] / 1e9:.2f} GB"])
 
 
-def sweep_table(subfleet):
+def sweep_table(arguments, subfleet, measured):
     print(f"### Clients, kept fraction and batch: `emnist-cnn`, {SAMPLES} samples per client, one epoch\n", flush=True)
     rows = [subfleet.rows(precision, "--sweep", "--samples", str(SAMPLES)) for precision in PRECISIONS]
     begin_table("clients", "keep", "batch", "f32: ms per round", "samples/s", "TFLOP/s", "of the f32 peak", "memory",
@@ -393,11 +397,17 @@ def sweep_table(subfleet):
                    f"{tf32['memory_bytes'] / 1e9:.2f} GB"])
 
 
+TABLES = {"emnist": emnist_table, "others": other_table, "speed": speed_table, "candidates": candidates_table,
+          "sweep": sweep_table}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=str(HERE / "build/release/subfleet"))
     parser.add_argument("--turns", type=int, default=3, help="how often PyTorch and Subfleet take turns [3]")
     parser.add_argument("--quick", action="store_true", help="one turn, fewer rounds in it")
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE",
+                        help=f"some of the tables: {', '.join(TABLES)}")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.turns = 1
@@ -412,12 +422,10 @@ def main():
               f"round of {arguments.turns} turns of {subfleet.repeat} (PyTorch: as many as fit into a second).\n", flush=True)
     else:
         print(f"Subfleet alone: {why_alone}.\n", flush=True)
-    measured, status = [], 0
-    for print_table in (lambda: emnist_table(arguments, subfleet, measured),
-                        lambda: other_table(arguments, subfleet, measured), lambda: speed_table(measured),
-                        lambda: candidates_table(subfleet), lambda: sweep_table(subfleet)):
+    measured, status = {}, 0
+    for table in arguments.only:
         try:
-            print_table()
+            TABLES[table](arguments, subfleet, measured)
         except Failed as failed:  # the other tables do not need this one
             print(f"\n**FAILED: {failed}**")
             status = 1
