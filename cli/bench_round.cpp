@@ -84,6 +84,7 @@ Config candidate_of(const RoundCase& work, uint32_t index) {
   config.model = work.model;
   config.round.clients = work.clients;
   config.round.batch = work.batch;
+  config.round.client_lr = 1e-3f;  // examples of noise: no model may diverge on them
   config.wire = work.wire;
   config.code = {.family = work.keep < 1 ? "random" : "none", .keep = work.keep};
   config.run.first_draw += index * kDrawsApart;

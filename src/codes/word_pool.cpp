@@ -40,15 +40,23 @@ CodeBook deal(const BookRequest& request, const CodeBook& words) {
   });
 }
 
-std::shared_ptr<const CodeBook> WordCache::get(const Key& key,
-                                               const std::function<std::optional<CodeBook>()>& make) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(books_, key, &std::pair<Key, std::shared_ptr<const CodeBook>>::first);
-  if (found != books_.end()) return found->second;
-  std::optional<CodeBook> made = make();
-  if (books_.size() == kBooks) books_.pop_front();
-  auto book = made ? std::make_shared<const CodeBook>(*std::move(made)) : nullptr;
-  return books_.emplace_back(key, std::move(book)).second;
+WordCache::Words WordCache::get(const Key& key, const std::function<std::optional<CodeBook>()>& make) {
+  std::packaged_task<Words()> making([&] {
+    std::optional<CodeBook> made = make();
+    return made ? std::make_shared<const CodeBook>(*std::move(made)) : nullptr;
+  });
+  std::shared_future<Words> words;
+  bool is_new = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(books_, key, [](const auto& kept) { return kept.first; });
+    is_new = found == books_.end();
+    words = is_new ? making.get_future().share() : found->second;
+    if (is_new && books_.size() == kBooks) books_.pop_front();
+    if (is_new) books_.emplace_back(key, words);
+  }
+  if (is_new) making();
+  return words.get();
 }
 
 }  // namespace subfleet

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,17 +25,20 @@ using WordWriter = std::function<void(size_t index, std::span<uint64_t> row)>;
 CodeBook deal(const BookRequest& request, size_t word_count, const WordWriter& write_word);
 CodeBook deal(const BookRequest& request, const CodeBook& words);
 
-// Keeps the base words of the last few requests. Safe to use from many threads; a book is made once.
-// That `make` finds no words, and gives nothing, is kept too.
+// Keeps the base words of the last requests: enough of them for all layers of many runs side by side. Safe to
+// use from many threads, which make different books at the same time; a book is made once. That `make` finds
+// no words, and gives nothing, is kept too.
 class WordCache {
  public:
   using Key = std::array<uint64_t, 4>;
-  std::shared_ptr<const CodeBook> get(const Key& key, const std::function<std::optional<CodeBook>()>& make);
+  using Words = std::shared_ptr<const CodeBook>;
+  Words get(const Key& key, const std::function<std::optional<CodeBook>()>& make);
+
+  static constexpr size_t kBooks = 256;
 
  private:
-  static constexpr size_t kBooks = 8;
   std::mutex mutex_;
-  std::deque<std::pair<Key, std::shared_ptr<const CodeBook>>> books_;
+  std::deque<std::pair<Key, std::shared_future<Words>>> books_;
 };
 
 }  // namespace subfleet
