@@ -63,13 +63,14 @@ std::optional<SearchesDone> search_trials(std::span<const Trial> group, const st
                      .plan = plan_line(clock),
                      .width = {}});
   Stopwatch since;
-  uint32_t rounds = 0;
+  uint32_t rounds = 0, trained = 0;
   const bool done = search_in_memory(searches, fleet, [&](const CandidatesStand& stand) {
-    if (rounds == expected) {
-      clock.expect(number, 1);
-      ++expected;
+    trained += stand.trained;
+    if (trained > expected) {
+      clock.expect(number, trained - expected);
+      expected = trained;
     }
-    clock.round_done(number, since.seconds());
+    clock.rounds_done(number, stand.trained, since.seconds());
     since = Stopwatch();
     progress.update({.round = ++rounds,
                      .train_accuracy_median = stand.accuracy,
@@ -78,7 +79,7 @@ std::optional<SearchesDone> search_trials(std::span<const Trial> group, const st
     return !watch.interrupted();
   });
   if (!done) return std::nullopt;
-  clock.give_up(number, expected - rounds);
+  clock.give_up(number, expected - trained);
   const std::string trainer =
       trainer_text(provenance_now(group.front().config, fleet, fleets.workers()).sessions.back());
   std::vector<std::string> found;
@@ -87,7 +88,7 @@ std::optional<SearchesDone> search_trials(std::span<const Trial> group, const st
     found.push_back(keep(trial, rest.first(search_count(trial)), trainer));
     rest = rest.subspan(search_count(trial));
   }
-  return SearchesDone{rounds, fmt::format("{}", fmt::join(found, ", "))};
+  return SearchesDone{trained, fmt::format("{}", fmt::join(found, ", "))};
 }
 
 }  // namespace subfleet::cli

@@ -12,7 +12,7 @@ namespace subfleet::cli {
 
 // What searches came to.
 struct SearchesDone {
-  uint32_t rounds = 0;  // that it took
+  uint32_t rounds = 0;  // of all their candidates
   std::string found;    // in words
 };
 

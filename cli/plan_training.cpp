@@ -135,7 +135,7 @@ bool train_runs_of_plan(std::span<const RunOfPlan> group, const std::string& tit
       going[i]->keep(stepped[i], progress, group.size() == 1);
     }
     for (const OpenRun* one : going) {
-      clock.round_done(one->plan.number, whole.seconds() * share);
+      clock.rounds_done(one->plan.number, 1, whole.seconds() * share);
       if (one->over) clock.give_up(one->plan.number, one->plan.config.run.rounds - one->run.round() - 1);
     }
     RoundLine line = line_of(stepped);

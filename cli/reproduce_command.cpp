@@ -55,7 +55,7 @@ class Reproduction {
         options_(options),
         pool_(options.out),
         fleets_(options.device.trainer("cpu"), options.threads),
-        left_(experiments_.size(), options.together.runs(fleets_.device())),
+        left_(experiments_.size()),
         mode_(Progress::detect(stdout, options.quiet)) {
     for (Experiment& experiment : experiments_) settle_rates(experiment, /*must=*/false);
   }
@@ -213,7 +213,7 @@ class Reproduction {
     const Stopwatch stopwatch;
     const auto done = search_trials(group, title, number, expected, fleets_, left_.clock(), mode_, watch);
     if (!done) return false;
-    left_.searched(number, done->rounds);
+    left_.searched(number, group.size(), done->rounds);
     if (mode_ == Progress::Mode::kLines) {
       const auto left = left_.clock().seconds_left();
       say(fmt::format("{}: {}; {}, {} left", title, done->found, human_time(stopwatch.seconds()),

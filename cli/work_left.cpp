@@ -1,7 +1,5 @@
 #include "work_left.h"
 
-#include <map>
-
 #include "shared_fleets.h"
 
 namespace subfleet::cli {
@@ -21,26 +19,23 @@ std::string but_for_seed(const Trial& trial) {
   return trial.name + data_settings(config) + settings_name(config);
 }
 
-uint32_t WorkLeft::Work::rounds_of_group() const {
-  constexpr uint32_t kGuess = 100;  // before the first has shown how many it takes
-  return groups_done == 0 ? kGuess : rounds_done / groups_done;
+uint32_t WorkLeft::Work::rounds_of_search() const {
+  constexpr uint32_t kGuess = 200;  // before the first has shown how many it takes
+  return searches_done == 0 ? kGuess : rounds_done / searches_done;
 }
 
 void WorkLeft::count(size_t experiment, std::span<const Trial> trials) {
   Work& work = experiments_[experiment];
   clock_.give_up(experiment, work.rounds());
   work.trials = trials.size();
-  work.run_rounds = work.search_groups = 0;
-  std::map<std::string, size_t> searches;  // how many can be made side by side
+  work.run_rounds = work.searches = 0;
   for (const Trial& trial : trials) {
     if (is_search(trial)) {
-      ++searches[but_for_seed(trial)];
+      ++work.searches;
     } else {
       work.run_rounds += rounds_of_run(trial);
     }
   }
-  for (const auto& [alike, number] : searches)
-    work.search_groups += static_cast<uint32_t>((number + together_ - 1) / together_);
   clock_.expect(experiment, work.rounds());
 }
 
@@ -54,8 +49,9 @@ uint32_t WorkLeft::begin(size_t experiment, std::span<const Trial> group) {
   Work& work = experiments_[experiment];
   work.trials -= group.size();
   if (is_search(group.front())) {
-    --work.search_groups;
-    return work.rounds_of_group();
+    const auto searches = static_cast<uint32_t>(group.size());
+    work.searches -= searches;
+    return searches * work.rounds_of_search();
   }
   uint32_t rounds = 0;
   for (const Trial& trial : group) rounds += rounds_of_run(trial);
@@ -63,10 +59,10 @@ uint32_t WorkLeft::begin(size_t experiment, std::span<const Trial> group) {
   return rounds;
 }
 
-void WorkLeft::searched(size_t experiment, uint32_t rounds) {
+void WorkLeft::searched(size_t experiment, size_t searches, uint32_t rounds) {
   Work& work = experiments_[experiment];
   clock_.give_up(experiment, work.rounds());
-  ++work.groups_done;
+  work.searches_done += static_cast<uint32_t>(searches);
   work.rounds_done += rounds;
   clock_.expect(experiment, work.rounds());
 }

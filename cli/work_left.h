@@ -13,11 +13,11 @@ namespace subfleet::cli {
 // Equal for trials that can be made side by side: they differ in their seeds alone. An ensemble is alone.
 std::string but_for_seed(const Trial& trial);
 
-// What is left to do of several experiments, whose trials are made in groups, and how long it will take.
+// What is left to do of several experiments, whose trials are made in groups, and how long it will take. Rounds
+// are those of one run; a search has those of all its candidates.
 class WorkLeft {
  public:
-  WorkLeft(size_t experiments, size_t together)
-      : together_(together), experiments_(experiments), clock_(experiments) {}
+  explicit WorkLeft(size_t experiments) : experiments_(experiments), clock_(experiments) {}
 
   // The trials that an experiment has yet to make, instead of those counted before.
   void count(size_t experiment, std::span<const Trial> trials);
@@ -26,8 +26,8 @@ class WorkLeft {
   // Has an experiment's clock count a group's rounds down from now on. Those of a search are the mean of the
   // experiment's so far: how many is returned.
   uint32_t begin(size_t experiment, std::span<const Trial> group);
-  // How many rounds such searches took, all that was expected of them having been told to the clock.
-  void searched(size_t experiment, uint32_t rounds);
+  // How many rounds so many searches took, all that was expected of them having been told to the clock.
+  void searched(size_t experiment, size_t searches, uint32_t rounds);
 
   PlanClock& clock() { return clock_; }
 
@@ -35,14 +35,13 @@ class WorkLeft {
   // What an experiment has not begun, and what its searches took.
   struct Work {
     size_t trials = 0;
-    uint32_t run_rounds = 0, search_groups = 0;
-    uint32_t groups_done = 0, rounds_done = 0;
+    uint32_t run_rounds = 0, searches = 0;
+    uint32_t searches_done = 0, rounds_done = 0;
 
-    uint32_t rounds_of_group() const;
-    uint32_t rounds() const { return run_rounds + search_groups * rounds_of_group(); }
+    uint32_t rounds_of_search() const;
+    uint32_t rounds() const { return run_rounds + searches * rounds_of_search(); }
   };
 
-  size_t together_;
   std::vector<Work> experiments_;
   PlanClock clock_;
 };

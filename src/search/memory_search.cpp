@@ -15,8 +15,8 @@ namespace {
 // By search and candidate.
 using Runs = std::map<std::pair<size_t, size_t>, std::unique_ptr<Run>>;
 
-CandidatesStand stand_of(std::span<const MemorySearch> searches) {
-  CandidatesStand stand;
+CandidatesStand stand_of(std::span<const MemorySearch> searches, size_t trained) {
+  CandidatesStand stand{.trained = static_cast<uint32_t>(trained)};
   for (const MemorySearch& one : searches) {
     for (const Candidate& candidate : one.search.candidates()) {
       stand.accuracy = std::max(stand.accuracy, candidate.accuracy);
@@ -74,7 +74,7 @@ bool search_in_memory(std::span<MemorySearch> searches, Fleet& fleet, const Afte
       one.search.record(rest.first(count));
       rest = rest.subspan(count);
     }
-    if (!after_round(stand_of(searches))) return false;
+    if (!after_round(stand_of(searches, rounds.size()))) return false;
   }
 }
 

@@ -10,10 +10,10 @@ void PlanClock::learn(size_t run, uint32_t rounds, double seconds) {
   runs_[run].seconds += seconds;
 }
 
-void PlanClock::round_done(size_t run, double seconds) {
-  --runs_[run].to_come;
-  ++runs_[run].done;
-  learn(run, 1, seconds);
+void PlanClock::rounds_done(size_t run, uint32_t rounds, double seconds) {
+  runs_[run].to_come -= rounds;
+  runs_[run].done += rounds;
+  learn(run, rounds, seconds);
 }
 
 double PlanClock::done() const {

@@ -11,9 +11,9 @@ TEST(PlanClock, EveryRunHasItsOwnPaceAndUnknownOnesTheMean) {
   for (size_t run = 0; run < 3; ++run) clock.expect(run, 10);
   EXPECT_FALSE(clock.seconds_left());
   EXPECT_EQ(clock.done(), 0);
-  for (int round = 0; round < 10; ++round) clock.round_done(0, 2);
+  for (int round = 0; round < 10; ++round) clock.rounds_done(0, 1, 2);
   EXPECT_NEAR(*clock.seconds_left(), 20 * 2, 1e-9) << "the others may be like the first";
-  clock.round_done(1, 4);
+  clock.rounds_done(1, 1, 4);
   EXPECT_NEAR(*clock.seconds_left(), 9 * 4 + 10 * 3, 1e-9);
   EXPECT_NEAR(clock.done(), 11.0 / 30, 1e-9);
 }
