@@ -13,8 +13,8 @@ namespace subfleet::cli {
 // Equal for trials that can be made side by side: they differ in their seeds alone. An ensemble is alone.
 std::string but_for_seed(const Trial& trial);
 
-// What is left to do of several experiments, whose trials are made in groups, and how long it will take. Rounds
-// are those of one run; a search has those of all its candidates.
+// What is left to do of several experiments, whose trials are made in groups, and how long it will take.
+// Rounds are those of one run; a search has those of all its candidates.
 class WorkLeft {
  public:
   explicit WorkLeft(size_t experiments) : experiments_(experiments), clock_(experiments) {}

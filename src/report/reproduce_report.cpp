@@ -26,11 +26,23 @@ std::string number_text(double number, const Claim& paper) {
 
 std::string unit_text(const std::string& unit) { return unit == "%" ? " %" : unit; }
 
+// The mean and its interval, of which two digits say enough where the paper has no number.
+std::string estimate_text(const Estimate& ours, const Claim& paper) {
+  if (!ours.interval) return number_text(ours.mean, paper);
+  const double interval = *ours.interval;
+  if (paper.kind != Claim::Kind::kNone || !(interval > 0))
+    return fmt::format("{} ± {}", number_text(ours.mean, paper), number_text(interval, paper));
+  const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(interval))));
+  return fmt::format("{:.{}f} ± {:.{}f}", ours.mean, decimals, interval, decimals);
+}
+
 std::string ours_text(const ExpectedValue& value, const ReadingResult& result) {
   if (!result.ours) return "-";
-  std::string text = number_text(result.ours->mean, value.paper);
-  if (result.ours->interval) text += " ± " + number_text(*result.ours->interval, value.paper);
-  text += unit_text(value.unit);
+  std::string text = estimate_text(*result.ours, value.paper) + unit_text(value.unit);
+  if (is_share(value)) {
+    const ShareInterval interval = share_interval(result.ours->mean / 100, result.ours->count);
+    text += fmt::format(" ({:.0f} to {:.0f})", 100 * interval.low, 100 * interval.high);
+  }
   if (result.verdict == Verdict::kAgrees) text += " ✓";
   if (result.verdict == Verdict::kDiffers) text += " ✗";
   return text;

@@ -26,8 +26,8 @@ ExperimentResult experiment_result(const Experiment& experiment, const Pool& poo
       const ExpectedValue& value = experiment.values[i];
       const std::optional<Estimate> ours = facts ? fact_of(value, experiment.plans[reading])
                                                  : measure(value, experiment.kind, result.measured.back());
-      const bool one_seed = !facts && ours && !ours->interval;  // which says nothing of the next
-      result.results[i].push_back({ours, one_seed ? Verdict::kNothingToCompare : compare(value.paper, ours)});
+      const bool one_seed = !facts && ours && ours->count == 1;  // which says nothing of the next
+      result.results[i].push_back({ours, one_seed ? Verdict::kNothingToCompare : compare(value, ours)});
     }
   }
   result.trainers = pool.trainers(experiment);

@@ -12,6 +12,8 @@ namespace {
 
 using Values = std::vector<double>;
 
+constexpr auto kShare = "share";
+
 size_t number_of(const Measured& measured, const std::string& name) {
   const auto& runs = measured.plan->runs;
   return static_cast<size_t>(std::ranges::find(runs, name, &SweepRun::name) - runs.begin());
@@ -163,20 +165,14 @@ Values fastest_rates(const ExpectedValue& value, const Measured& measured) {
   return values;
 }
 
-// In how many of a hundred searches a rate is found, with the wider side of Wilson's 95 % interval.
+// In how many of a hundred searches a rate is found.
 std::optional<Estimate> share(const ExpectedValue& value, const Measured& measured) {
   const Values found = of_searches(value.run, measured, [](const FinishedSearch& search) {
     return std::optional(search.log10.value_or(std::nan("")));
   });
   if (found.empty()) return std::nullopt;
-  const auto n = static_cast<double>(found.size());
-  const double p = static_cast<double>(std::ranges::count(found, value.at.value_or(0))) / n;
-  constexpr double kZ = 1.959964;
-  const double centre = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
-  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
-  return Estimate{.mean = 100 * p,
-                  .interval = 100 * std::max(centre + half - p, p - (centre - half)),
-                  .count = found.size()};
+  const auto hits = static_cast<double>(std::ranges::count(found, value.at.value_or(0)));
+  return Estimate{100 * hits / static_cast<double>(found.size()), std::nullopt, found.size()};
 }
 
 std::optional<Estimate> prediction(const ExpectedValue& value, const Measured& measured) {
@@ -208,7 +204,7 @@ const std::vector<Measure>& measures() {
       {"bytes per round saved", kRuns, over_seeds(bytes_saved)},
       {"times fewer bytes", kRuns, over_seeds(bytes_ratios)},
       {"rank correlation", kRuns, prediction},
-      {"share", kSearches, share},
+      {kShare, kSearches, share},
       {"rate", kSearches, over_seeds(found_rates)},
       {"rounds", kSearches, over_seeds(search_rounds)},
       {"extra rounds", kSearches, over_seeds(extra_rounds)},
@@ -236,8 +232,18 @@ std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind,
   throw unknown_name("measure", value.measure, measure_names(kind));
 }
 
-Verdict compare(const Claim& claim, const std::optional<Estimate>& ours) {
+bool is_share(const ExpectedValue& value) { return value.measure == kShare; }
+
+Verdict compare(const ExpectedValue& value, const std::optional<Estimate>& ours) {
+  const Claim& claim = value.paper;
   if (claim.kind == Claim::Kind::kNone || !ours) return Verdict::kNothingToCompare;
+  if (is_share(value)) {
+    const auto hits = [&](double percent) {
+      return static_cast<size_t>(std::lround(percent / 100 * static_cast<double>(ours->count)));
+    };
+    const double chance = chance_of_unlike(hits(ours->mean), hits(claim.number), ours->count);
+    return chance < 0.05 ? Verdict::kDiffers : Verdict::kAgrees;
+  }
   const double interval = ours->interval.value_or(0);
   bool agrees = std::abs(ours->mean - claim.number) <= interval + claim.half_digit;
   if (claim.kind == Claim::Kind::kBelow) agrees = ours->mean + interval < claim.number;

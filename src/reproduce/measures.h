@@ -13,7 +13,7 @@ namespace subfleet {
 // How ours stands to what the paper says.
 enum class Verdict {
   kNothingToCompare,  // the paper has no number, or we have none yet
-  kAgrees,            // the paper's number lies within our interval, or ours is the same
+  kAgrees,            // ours is the same, or nothing tells them apart
   kDiffers,
 };
 
@@ -23,6 +23,11 @@ std::vector<std::string> measure_names(ExperimentKind kind);
 // A value over the seeds; none while nothing is finished. Percentages are from 0 to 100.
 std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind, const Measured& measured);
 
-Verdict compare(const Claim& claim, const std::optional<Estimate>& ours);
+// Whether a value is the share of the trials in which something happens.
+bool is_share(const ExpectedValue& value);
+
+// A number of the paper agrees within our 95 % interval. A share, which is one of few trials in the paper as
+// well, agrees unless Fisher's exact test tells the two apart at 5 %, with as many trials there as here.
+Verdict compare(const ExpectedValue& value, const std::optional<Estimate>& ours);
 
 }  // namespace subfleet

@@ -28,8 +28,8 @@ std::optional<uint32_t> rounds_to_target(const RateSearch& search_of_one);
 // How the candidates of all searches stand after a round.
 struct CandidatesStand {
   uint32_t trained = 0;  // how many the round had
-  double accuracy = 0;  // the highest
-  uint64_t bytes = 0;   // exchanged by all of them so far
+  double accuracy = 0;   // the highest
+  uint64_t bytes = 0;    // exchanged by all of them so far
 };
 
 // Called after every round of all candidates that run; false stops.

@@ -16,6 +16,16 @@ struct Estimate {
 // None for no values.
 std::optional<Estimate> estimate(std::span<const double> values);
 
+// Wilson's 95 % interval of a share, from 0 to 1, of so many trials.
+struct ShareInterval {
+  double low = 0, high = 0;
+};
+ShareInterval share_interval(double share, size_t trials);
+
+// Fisher's exact test, of both sides: how likely two series of so many trials each are to have hits that are
+// at least as unlike as these, if one trial has the same chance in both.
+double chance_of_unlike(size_t hits, size_t other_hits, size_t trials);
+
 // The 97.5 % quantile of Student's t: an interval of 95 % has 2.5 % on either side.
 double student_t(size_t degrees_of_freedom);
 

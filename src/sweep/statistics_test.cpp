@@ -19,6 +19,22 @@ TEST(Estimate, IsTheMeanAndStudentsInterval) {
   EXPECT_EQ(estimate(five)->count, 5u);
 }
 
+TEST(ShareInterval, IsWilsons) {
+  EXPECT_NEAR(share_interval(0, 10).low, 0, 1e-12);
+  EXPECT_NEAR(share_interval(0, 10).high, 0.2775, 1e-4);
+  EXPECT_NEAR(share_interval(0.8, 10).low, 0.4902, 1e-4);
+  EXPECT_NEAR(share_interval(0.8, 10).high, 0.9433, 1e-4);
+}
+
+TEST(ChanceOfUnlike, IsFishersExactTest) {
+  EXPECT_NEAR(chance_of_unlike(0, 5, 10), 0.0325, 1e-4);
+  EXPECT_NEAR(chance_of_unlike(5, 0, 10), 0.0325, 1e-4);
+  EXPECT_NEAR(chance_of_unlike(8, 1, 10), 0.0055, 1e-4);
+  EXPECT_NEAR(chance_of_unlike(10, 8, 10), 0.4737, 1e-4);
+  EXPECT_NEAR(chance_of_unlike(10, 10, 10), 1, 1e-9);
+  EXPECT_NEAR(chance_of_unlike(3, 3, 10), 1, 1e-9);
+}
+
 TEST(StudentT, HasThePublishedQuantiles) {
   EXPECT_NEAR(student_t(1), 12.7062, 1e-4);
   EXPECT_NEAR(student_t(20), 2.0860, 1e-4);
