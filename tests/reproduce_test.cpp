@@ -188,6 +188,25 @@ TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
   EXPECT_NE(mean(2, 0), mean(2, 1)) << "not all hold all";
 }
 
+// One sub-model for all has the same mean over its holders as over all: the experiments train it once.
+TEST(Reproduce, WhereAllHoldTheSameTheMeansAreOne) {
+  const TemporaryFolder folder;
+  const auto trained = [&](const std::string& optimizer, const std::string& mean) {
+    const auto run = folder / (optimizer + "-" + mean);
+    std::vector<std::string> command{"train", "--out", run.string()};
+    for (const std::string& setting : std::initializer_list<std::string>{
+             "model.name=emnist-mlp", "code.family=same", "data.writers=10", "round.clients=3",
+             "run.rounds=3", "server.optimizer=" + optimizer, "server.mean=" + mean}) {
+      command.insert(command.end(), {"--set", setting});
+    }
+    const Outcome outcome = run_program(command);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return read_file(run / "model.safetensors");
+  };
+  EXPECT_EQ(trained("fedavg", "all"), trained("fedavg", "holders"));
+  EXPECT_EQ(trained("fedadam", "all"), trained("fedadam", "holders"));
+}
+
 // A run, and an ensemble of two with half of its clients each.
 std::filesystem::path tiny_rivals(const TemporaryFolder& folder) {
   make_folder(folder / "e" / "paper");

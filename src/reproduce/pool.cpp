@@ -84,13 +84,14 @@ RoundLog log_of(const Trial& run) {
   return run.members.empty() ? finished_log(run.path, run.config.run.rounds) : load(run.path, read_ensemble);
 }
 
-// Where all hold all, readings about who holds a weight are one.
+// Where all clients hold the same weights, means over holders and over all are one; where they hold all of
+// them, nothing is unheld.
 Config config_of(const SweepPlan& plan, size_t run, uint64_t seed) {
   Config config = plan.config(run, seed);
-  if (config.code.family == "none" && config.code.layers.empty()) {
-    config.server.mean = OptimizerOptions{}.mean;
-    config.server.unheld = OptimizerOptions{}.unheld;
-  }
+  if (!config.code.layers.empty()) return config;
+  const bool hold_all = config.code.family == "none", hold_the_same = config.code.family == "same";
+  if (hold_all || hold_the_same) config.server.mean = OptimizerOptions{}.mean;
+  if (hold_all) config.server.unheld = OptimizerOptions{}.unheld;
   return config;
 }
 
