@@ -165,7 +165,8 @@ class Runs(unittest.TestCase):
         out = self.folder / "run"
         (self.folder / "settings.toml").write_text(config(run_rounds=100000).toml())
         program = (
-            "import subfleet, sys\n"
+            "import signal, subfleet, sys\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it\n"
             "run = subfleet.Run(subfleet.Config.load(sys.argv[1]), out=sys.argv[2])\n"
             "run.train(lambda run, record: print(record.round, flush=True))\n"
         )

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -75,19 +74,13 @@ Chart accuracy_over_rounds(std::span<const RunSummary> runs) {
 }
 
 Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
-  constexpr double kMuchMore = 12;
   Chart chart{.title = "Test accuracy over bytes exchanged",
               .x_label = "bytes exchanged, down and up",
               .y_label = "test accuracy",
               .x_unit = Unit::kBytes,
               .series = lines_of(runs, Over::kBytes, test_accuracy)};
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (const auto& line : chart.series) {
-    if (line.points.empty()) continue;
-    least = std::min(least, line.points.back().x);
-    most = std::max(most, line.points.back().x);
-  }
-  chart.log_x = least > 0 && most > kMuchMore * least;
+  chart.log_x = std::ranges::all_of(
+      chart.series, [](const Series& line) { return line.points.empty() || line.points.front().x > 0; });
   return chart;
 }
 

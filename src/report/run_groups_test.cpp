@@ -59,6 +59,8 @@ TEST(RunGroups, NamesAreWhatTheRunsShareAndNeverTwice) {
   };
   EXPECT_EQ(name("gold-seed7", "gold-seed12"), "gold");
   EXPECT_EQ(name("runs/gold_7", "runs/gold_12"), "runs/gold");
+  EXPECT_EQ(name("gold-favg-7-0123456789", "gold-favg-12-abcdef0123"), "gold-favg")
+      << "of subfleet reproduce";
   EXPECT_EQ(name("seed7", "seed12"), "seed");
   EXPECT_EQ(name("monday", "tuesday"), "monday and 1 more");
   const auto groups = group_by_seed(std::vector{run_of("a-1", "gold", 1, 0.1), run_of("a-2", "gold", 2, 0.1),
