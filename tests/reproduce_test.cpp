@@ -49,7 +49,11 @@ std::filesystem::path tiny_paper(const TemporaryFolder& folder) {
             "[[value]]\nrun = \"none\"\nmeasure = \"share\"\nat = [-3, -2]\npaper = [0, 50]\n");
   write("extra.toml",
         "title = \"X\"\nruns_of = \"searches\"\n"
-        "[[value]]\nrun = \"random\"\nmeasure = \"extra rounds\"\npaper = \"> 0\"\n");
+        "[[value]]\nrun = \"random\"\nmeasure = \"extra rounds\"\npaper = \"> 0\"\n"
+        "[[value]]\nrun = \"random\"\nmeasure = \"extra rounds\"\npaper = 40\n"
+        "[[value]]\nrun = \"none\"\nmeasure = \"extra rounds\"\npaper = 30\n"
+        "[[value]]\nrun = \"random\"\nmeasure = \"rounds\"\npaper = 20\n"
+        "[[value]]\nrun = \"none\"\nmeasure = \"rounds\"\npaper = 10\n");
   write("accuracy.toml", "title = \"A\"\nrates_from = \"searches\"\nseeds = [1, 2]\nlast_rounds = 2\n" +
                              common +
                              "[[value]]\nrun = \"none\"\nmeasure = \"accuracy\"\nunit = \"%\"\npaper = "
@@ -96,8 +100,8 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
 
   const std::string page = read_file(folder / "o" / "results.md");
   EXPECT_NE(page.find("it is below 0"), std::string::npos) << page;
-  for (const char* picture :
-       {"accuracy-over-holders-bytes.svg", "accuracy-over-all-rounds.svg", "rates-over-all.svg"}) {
+  for (const char* picture : {"accuracy-over-holders-bytes.svg", "accuracy-over-all-rounds.svg",
+                              "rates-over-all.svg", "extra.svg"}) {
     EXPECT_NE(page.find(picture), std::string::npos);
     EXPECT_EQ(markup_fault(read_file(folder / "o" / picture)), "") << picture;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -117,6 +118,39 @@ Chart rates_chart(const Experiment& experiment, const Measured& measured, const 
   return chart;
 }
 
+// Ours over the paper's number, of every reading, beside a line on which they are the same; nothing for an
+// experiment that has but a few numbers, or shares.
+Chart claims_chart(const ExperimentResult& result) {
+  const Experiment& experiment = *result.experiment;
+  constexpr size_t kFew = 3;
+  Chart chart{.title = {},
+              .x_label = "in the paper",
+              .y_label = "here",
+              .y_unit = Unit::kPlain,
+              .marked = true,
+              .series = {}};
+  double highest = 0;
+  for (size_t reading = 0; reading < experiment.readings.size(); ++reading) {
+    std::map<double, Estimate> ours;  // by the paper's number
+    for (size_t i = 0; i < experiment.values.size(); ++i) {
+      const ExpectedValue& value = experiment.values[i];
+      const auto& one = result.results[i][reading].ours;
+      if (value.paper.kind == Claim::Kind::kEqual && !is_share(value) && one && one->interval)
+        ours.emplace(value.paper.number, *one);
+    }
+    if (ours.size() <= kFew) continue;
+    Series& line = chart.series.emplace_back(Series{.name = experiment.readings[reading], .points = {}});
+    for (const auto& [number, one] : ours) {
+      line.points.push_back({number, one.mean});
+      line.band.push_back({number, one.mean - *one.interval, one.mean + *one.interval});
+      highest = std::max(highest, number);
+    }
+  }
+  if (!chart.series.empty())
+    chart.series.push_back({.name = "the same", .points = {{0, 0}, {highest, highest}}});
+  return chart;
+}
+
 // Accuracy over what a run's books are good at, with error bars.
 Chart predictor_chart(const std::string& property, const Measured& measured) {
   Chart chart{.title = {},
@@ -200,7 +234,11 @@ std::string reproduce_json(const std::vector<ExperimentResult>& results) {
 std::vector<Picture> reproduce_pictures(const ExperimentResult& result) {
   const Experiment& experiment = *result.experiment;
   std::vector<Picture> pictures;
-  if (!experiment.runs_of.empty()) return pictures;  // that experiment has them
+  if (Chart chart = claims_chart(result); !chart.series.empty()) {
+    chart.title = experiment.title;
+    pictures.push_back({experiment.name + ".svg", experiment.title, std::move(chart)});
+  }
+  if (!experiment.runs_of.empty()) return pictures;  // that experiment has the others
   for (size_t reading = 0; reading < result.measured.size(); ++reading) {
     const Measured& measured = result.measured[reading];
     const std::string& name = experiment.readings[reading];
