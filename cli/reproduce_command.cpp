@@ -81,16 +81,19 @@ class Reproduction {
   }
 
   void list() const {
-    std::vector<std::vector<std::string>> lines{{"experiment", "what", "in the paper", "values", "done"}};
+    std::vector<std::vector<std::string>> lines{
+        {"experiment", "what", "in the paper", "values", "done", "took"}};
     for (const Experiment& experiment : experiments_) {
       if (!is_chosen(experiment)) continue;
       const std::vector<Trial> trials = pool_.trials(experiment);
       const auto done = std::ranges::count_if(trials, is_finished);
+      const auto seconds = pool_.seconds({&experiment, 1});
       lines.push_back({experiment.name, experiment.title, experiment.paper.empty() ? "-" : experiment.paper,
                        fmt::format("{}", experiment.values.size()),
-                       trials.empty() ? "at once" : fmt::format("{} of {}", done, trials.size())});
+                       trials.empty() ? "at once" : fmt::format("{} of {}", done, trials.size()),
+                       trials.empty() || !seconds ? "-" : human_time(*seconds)});
     }
-    fmt::print("{}", align_table(lines, "lllrr"));
+    fmt::print("{}", align_table(lines, "lllrrr"));
   }
 
   void summarise() const {
@@ -103,6 +106,11 @@ class Reproduction {
           {experiment.name, fmt::format("{}", one.compared), fmt::format("{}", one.agree), one.reading});
     }
     if (lines.size() > 1) say(fmt::format("\n{}", align_table(lines, "lrrl")));
+    std::vector<Experiment> chosen;
+    std::ranges::copy_if(experiments_, std::back_inserter(chosen),
+                         [&](const auto& one) { return is_chosen(one); });
+    const auto seconds = pool_.seconds(chosen);
+    if (seconds && *seconds > 0) say(fmt::format("made in {}, all calls together", human_time(*seconds)));
     say(fmt::format("everything is in {}; pages of runs: subfleet report {}/runs/*",
                     (pool_.path() / kTable).string(), pool_.path().string()));
   }
@@ -179,7 +187,9 @@ class Reproduction {
     std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
     while (!trials.empty()) {
       const auto group = take_group(trials, options_.together.runs(fleets_.device()), but_for_seed);
+      const Stopwatch stopwatch;
       const bool whole = make(number, group, watch);
+      pool_.add_time(group, stopwatch.seconds());
       done_ += group.size();
       if (!whole) {
         say(fmt::format("stopped; the same command goes on with what is in {}", pool_.path().string()));

@@ -111,6 +111,8 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
     EXPECT_FALSE(std::filesystem::exists(run.path() / "checkpoint.safetensors")) << "takes room for nothing";
   }
 
+  EXPECT_NE(outcome.out.find("made in "), std::string::npos) << outcome.out;
+
   // Again: nothing is left to do, and the results are the same.
   const Outcome again = run_program(command);
   EXPECT_EQ(again.status, 0);

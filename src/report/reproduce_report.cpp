@@ -88,7 +88,8 @@ std::string reasons(const ExperimentResult& result) {
 
 std::string seeds_text(const Experiment& experiment) {
   if (experiment.plans.empty() || experiment.kind == ExperimentKind::kFacts) return {};
-  return fmt::format("{} seeds each. ", experiment.plans[0].seeds.size());
+  const size_t seeds = experiment.plans[0].seeds.size();
+  return seeds == 1 ? "One seed each. " : fmt::format("{} seeds each. ", seeds);
 }
 
 // Rounds to the target over rates, of each run: the mean over the seeds, and their spread.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,6 +19,8 @@ namespace {
 
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
+
+constexpr auto kTimes = "times.jsonl";
 
 fs::path made(const fs::path& folder) {
   for (const char* part : {"runs", "ensembles", "searches"}) make_folder(folder / part);
@@ -75,6 +78,24 @@ std::set<std::string> read_trainers(const Json& json) {
   const Json& trainers = json.at("trained_by");
   if (trainers.is_string()) return {trainers.get<std::string>()};
   return trainers.get<std::set<std::string>>();
+}
+
+// Seconds by the names of trials, each with its share of those beside which it was made. A line that cannot
+// be read, the last of a machine that stopped, is left out.
+std::map<std::string, double> read_times(const fs::path& path) {
+  std::map<std::string, double> times;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    try {
+      const Json one = Json::parse(line);
+      const auto names = one.at("trials").get<std::vector<std::string>>();
+      const double share = one.at("seconds").get<double>() / static_cast<double>(names.size());
+      for (const std::string& name : names) times[name] += share;
+    } catch (const Json::exception&) {
+      continue;
+    }
+  }
+  return times;
 }
 
 // One with a run folder, not a file.
@@ -187,6 +208,30 @@ std::vector<std::string> Pool::trainers(const Experiment& experiment) const {
     }
   }
   return {trainers.begin(), trainers.end()};
+}
+
+void Pool::add_time(std::span<const Trial> together, double seconds) const {
+  Json names = Json::array();
+  for (const Trial& trial : together) names.push_back(trial.path.filename().string());
+  std::ofstream file(path_ / kTimes, std::ios::app);
+  file << Json{{"seconds", seconds}, {"trials", names}}.dump() + "\n";
+}
+
+std::optional<double> Pool::seconds(std::span<const Experiment> experiments) const {
+  const std::map<std::string, double> known = read_times(path_ / kTimes);
+  std::set<fs::path> counted;
+  double sum = 0;
+  for (const Experiment& experiment : experiments) {
+    for (const Trial& trial : trials(experiment)) {
+      const auto add = [&](const Trial& one) {
+        const auto found = known.find(one.path.filename().string());
+        if (found != known.end() && counted.insert(one.path).second) sum += found->second;
+        return found != known.end();
+      };
+      if (!add(trial) || !std::ranges::all_of(trial.members, add)) return std::nullopt;
+    }
+  }
+  return sum;
 }
 
 bool is_finished(const Trial& trial) {

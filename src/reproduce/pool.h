@@ -43,7 +43,7 @@ struct Measured {
 };
 
 // The folder of all experiments: runs/, ensembles/ and searches/, in which equal configurations are one,
-// whichever experiment asks for them. Locked while this object lives.
+// whichever experiment asks for them, and times.jsonl. Locked while this object lives.
 class Pool {
  public:
   // Makes the folder where needed.
@@ -62,6 +62,12 @@ class Pool {
   Measured measured(const Experiment& experiment, size_t reading) const;
   // Everything that trained for it.
   std::vector<std::string> trainers(const Experiment& experiment) const;
+
+  // How long trials that were made side by side took, or the part of them that was.
+  void add_time(std::span<const Trial> together, double seconds) const;
+  // What all such times of the experiments' trials come to, each trial counted once; none unless all of them
+  // have one.
+  std::optional<double> seconds(std::span<const Experiment> experiments) const;
 
  private:
   void add_members(Trial& ensemble, const SweepPlan& plan, size_t run, uint64_t seed) const;
