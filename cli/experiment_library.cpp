@@ -18,17 +18,22 @@ constexpr size_t kMostSteps = 8;  // from an experiment to what it is made from
 
 const Experiment& ExperimentLibrary::load(const std::string& name) {
   if (const auto found = loaded_.find(name); found != loaded_.end()) return found->second;
-  std::vector<std::string> known;
+  // A file of a model is named from the folder in which the experiments are.
+  const auto change = [&](Config& config, ExperimentKind kind) {
+    if (kind != ExperimentKind::kFacts) change_(config);
+    const std::filesystem::path beside =
+        std::filesystem::weakly_canonical(folder_).parent_path() / config.model.file;
+    if (!config.model.file.empty() && !std::filesystem::exists(config.model.file) &&
+        std::filesystem::exists(beside))
+      config.model.file = beside.string();
+  };
   for (const char* part : kParts) {
-    for (const std::string& one : experiment_names(folder_ / part)) {
-      known.push_back(one);
-      if (one != name) continue;
-      const std::filesystem::path file = folder_ / part / (name + ".toml");
-      return loaded_.emplace(name, parse_experiment(read_file(file, kMostTextBytes), name, change_))
-          .first->second;
-    }
+    const std::filesystem::path file = folder_ / part / (name + ".toml");
+    if (!std::filesystem::exists(file)) continue;
+    return loaded_.emplace(name, parse_experiment(read_file(file, kMostTextBytes), name, change))
+        .first->second;
   }
-  throw unknown_name("experiment", name, known);
+  throw unknown_name("experiment", name, names());
 }
 
 void ExperimentLibrary::add(const std::string& name, std::vector<std::string>& order, size_t depth) {
@@ -61,20 +66,10 @@ std::vector<Experiment> ExperimentLibrary::choose(const std::vector<std::string>
   return chosen;
 }
 
-std::vector<Experiment> ExperimentLibrary::with_others(const std::vector<Experiment>& chosen) {
-  std::vector<Experiment> all = chosen;
-  for (const char* part : kParts) {
-    for (const std::string& name : experiment_names(folder_ / part)) {
-      try {
-        for (Experiment& experiment : choose({name})) {
-          if (std::ranges::find(all, experiment.name, &Experiment::name) == all.end())
-            all.push_back(std::move(experiment));
-        }
-      } catch (const Error&) {
-        continue;
-      }
-    }
-  }
+std::vector<std::string> ExperimentLibrary::names() const {
+  std::vector<std::string> all;
+  for (const char* part : kParts)
+    std::ranges::copy(experiment_names(folder_ / part), std::back_inserter(all));
   return all;
 }
 

@@ -13,7 +13,7 @@ namespace subfleet::cli {
 // The experiments of a folder: those of the paper in paper/, the others in beyond/.
 class ExperimentLibrary {
  public:
-  // `change` may change every configuration.
+  // `change` may change every configuration but those of facts.
   ExperimentLibrary(std::filesystem::path folder, std::function<void(Config&)> change)
       : folder_(std::move(folder)), change_(std::move(change)) {}
 
@@ -21,8 +21,7 @@ class ExperimentLibrary {
   // Error.
   std::vector<Experiment> choose(const std::vector<std::string>& what);
 
-  // Those and all others that the change makes sense for.
-  std::vector<Experiment> with_others(const std::vector<Experiment>& chosen);
+  std::vector<std::string> names() const;  // of all there are, the paper's first
 
  private:
   const Experiment& load(const std::string& name);

@@ -44,36 +44,34 @@ struct ReproduceOptions {
   bool quiet = false;
 };
 
-// Makes what is missing of the chosen experiments, group after group of trials, in one process; the results
-// are those of all experiments of which something is there.
+// Makes what is missing of the experiments, group after group of trials, in one process. Their tables replace
+// those of earlier calls; the results are all tables that are there.
 class Reproduction {
  public:
-  Reproduction(std::vector<Experiment> experiments, std::set<std::string> chosen,
-               const ReproduceOptions& options)
+  Reproduction(std::vector<Experiment> experiments, const ReproduceOptions& options)
       : experiments_(std::move(experiments)),
-        chosen_(std::move(chosen)),
         options_(options),
-        pool_(options.out),
+        pool_(options.out, options.list ? Pool::Use::kLook : Pool::Use::kAdd),
         fleets_(options.device.trainer("cpu"), options.threads),
         left_(experiments_.size()),
         mode_(Progress::detect(stdout, options.quiet)) {
+    if (!options.list) make_folder(pool_.path() / "tables");
     for (Experiment& experiment : experiments_) settle_rates(experiment, /*must=*/false);
   }
 
   // Throws Stopped.
-  void make_all() {
+  void make_all(const std::vector<std::string>& names) {
     count_from(0);
     std::future<void> awake;
     if (left_.trials() > 0) awake = std::async(std::launch::async, wake_device, fleets_.device());
     const InterruptWatch watch;
     for (size_t i = 0; i < experiments_.size(); ++i) {
-      if (!is_chosen(experiments_[i])) continue;
       if (!experiments_[i].rates_from.empty()) {  // its runs are known from now on, and so are others'
         for (size_t j = i; j < experiments_.size(); ++j) settle_rates(experiments_[j], /*must=*/j == i);
         count_from(i);
       }
       make(i, watch);
-      write_results();
+      write_results(names);
       const ExperimentResult result = experiment_result(experiments_[i], pool_);
       if (!experiments_[i].values.empty())
         say(fmt::format("\n{}\n{}", experiments_[i].title, reproduce_table(result)));
@@ -84,7 +82,6 @@ class Reproduction {
     std::vector<std::vector<std::string>> lines{
         {"experiment", "what", "in the paper", "values", "done", "took"}};
     for (const Experiment& experiment : experiments_) {
-      if (!is_chosen(experiment)) continue;
       const std::vector<Trial> trials = pool_.trials(experiment);
       const auto done = std::ranges::count_if(trials, is_finished);
       const auto seconds = pool_.seconds({&experiment, 1});
@@ -97,51 +94,56 @@ class Reproduction {
   }
 
   void summarise() const {
-    std::vector<std::vector<std::string>> lines{{"experiment", "compared", "agree", "reading"}};
+    std::vector<std::vector<std::string>> lines{{"experiment", "reading", "compared", "agree"}};
     for (const Experiment& experiment : experiments_) {
-      if (!is_chosen(experiment)) continue;
-      const Agreement one = agreement(experiment_result(experiment, pool_));
-      if (one.compared == 0) continue;
-      lines.push_back(
-          {experiment.name, fmt::format("{}", one.compared), fmt::format("{}", one.agree), one.reading});
+      for (const Agreement& one : agreements(experiment_result(experiment, pool_))) {
+        if (one.compared == 0) continue;
+        lines.push_back({experiment.name, one.reading.empty() ? "-" : one.reading,
+                         fmt::format("{}", one.compared), fmt::format("{}", one.agree)});
+      }
     }
-    if (lines.size() > 1) say(fmt::format("\n{}", align_table(lines, "lrrl")));
-    std::vector<Experiment> chosen;
-    std::ranges::copy_if(experiments_, std::back_inserter(chosen),
-                         [&](const auto& one) { return is_chosen(one); });
-    const auto seconds = pool_.seconds(chosen);
+    if (lines.size() > 1) say(fmt::format("\n{}", align_table(lines, "llrr")));
+    const auto seconds = pool_.seconds(experiments_);
     if (seconds && *seconds > 0) say(fmt::format("made in {}, all calls together", human_time(*seconds)));
     say(fmt::format("everything is in {}; pages of runs: subfleet report {}/runs/*",
                     (pool_.path() / kTable).string(), pool_.path().string()));
   }
 
-  void write_results() const {
-    std::vector<ExperimentResult> results;
-    std::string text =
-        "# The paper's numbers, and ours\n\n"
-        "✓: ours is the same, or the paper's number lies within our 95 % interval (Student's t over seeds), "
-        "or, "
-        "for a share of ten searches here and there, Fisher's exact test does not tell the two apart at 5 %; "
-        "✗: "
-        "it does not. In brackets: Wilson's 95 % interval of a share. The paper trained with 3,400 writers "
-        "of "
-        "EMNIST62.\n\n";
+  // `names`: of all experiments that there are, in their order.
+  void write_results(const std::vector<std::string>& names) const {
     for (const Experiment& experiment : experiments_) {
       const std::vector<Trial> trials = pool_.trials(experiment);
       if (!trials.empty() && std::ranges::none_of(trials, is_finished)) continue;
-      results.push_back(experiment_result(experiment, pool_));
-      text += reproduce_markdown(results.back());
-      for (const Picture& picture : reproduce_pictures(results.back())) {
+      const ExperimentResult result = experiment_result(experiment, pool_);
+      write_file(table(experiment.name, ".md"), reproduce_markdown(result));
+      write_file(table(experiment.name, ".json"), reproduce_json(result));
+      for (const Picture& picture : reproduce_pictures(result)) {
         write_file(pool_.path() / picture.file,
                    svg_file(picture.chart, {.width = 900, .plot_height = 400, .follows_reader = false}));
       }
     }
+    std::string text =
+        "# The paper's numbers, and ours\n\n"
+        "✓: ours is the same, or the paper's number lies within our 95 % interval (Student's t over seeds), "
+        "or, for a share of searches, Fisher's exact test does not tell the two apart at 5 %; ✗: it does "
+        "not. In brackets: Wilson's 95 % interval of a share. The paper trained with 3,400 writers of "
+        "EMNIST62.\n\n";
+    std::vector<std::string> json;
+    for (const std::string& name : names) {
+      if (!std::filesystem::exists(table(name, ".json"))) continue;
+      text += read_file(table(name, ".md"));
+      json.push_back(read_file(table(name, ".json")));
+    }
     write_file(pool_.path() / kTable, text);
-    write_file(pool_.path() / kResults, reproduce_json(results));
+    write_file(pool_.path() / kResults, fmt::format("[\n{}\n]\n", fmt::join(json, ",\n")));
   }
 
  private:
   static constexpr auto kTable = "results.md", kResults = "results.json";
+
+  std::filesystem::path table(const std::string& name, const char* end) const {
+    return pool_.path() / "tables" / (name + end);
+  }
 
   void say(const std::string& line) const {
     if (options_.quiet) return;
@@ -166,7 +168,6 @@ class Reproduction {
   void count_from(size_t first) {
     std::set<std::filesystem::path> known;
     for (size_t i = first; i < experiments_.size(); ++i) {
-      if (!is_chosen(experiments_[i])) continue;
       std::vector<Trial> trials = pool_.missing(experiments_[i]);
       std::erase_if(trials, [&](const Trial& trial) { return !known.insert(trial.path).second; });
       left_.count(i, trials);
@@ -251,10 +252,7 @@ class Reproduction {
                     test ? "together " + human_percent(test->accuracy()) : "a member diverged"));
   }
 
-  bool is_chosen(const Experiment& experiment) const { return chosen_.contains(experiment.name); }
-
-  std::vector<Experiment> experiments_;  // all that there are
-  std::set<std::string> chosen_;         // the names of those that are to be made
+  std::vector<Experiment> experiments_;
   const ReproduceOptions& options_;
   Pool pool_;
   SharedFleets fleets_;
@@ -267,20 +265,17 @@ void reproduce(const ReproduceOptions& options) {
   if (!options.list && options.what.empty())
     throw bad_request("reproduce", "say what: 'all', 'beyond', or names that --list shows");
   ExperimentLibrary library(options.experiments, [&](Config& config) { options.config.apply_sets(config); });
-  const std::vector<Experiment> chosen =
+  std::vector<Experiment> chosen =
       library.choose(options.what.empty() ? std::vector<std::string>{"all", "beyond"} : options.what);
-  std::set<std::string> names;
-  for (const Experiment& experiment : chosen) names.insert(experiment.name);
-  std::vector<Experiment> all = library.with_others(chosen);
-  for (Experiment& experiment : all) {
+  for (Experiment& experiment : chosen) {
     for (SweepPlan& plan : experiment.plans) {
       if (options.seeds != 0 && plan.seeds.size() > options.seeds) plan.seeds.resize(options.seeds);
     }
   }
-  Reproduction work(std::move(all), std::move(names), options);
+  Reproduction work(std::move(chosen), options);
   if (options.list) return work.list();
-  work.make_all();
-  work.write_results();
+  work.make_all(library.names());
+  work.write_results(library.names());
   work.summarise();
 }
 

@@ -119,6 +119,15 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
   EXPECT_EQ(again.out.find(", seed"), std::string::npos) << again.out;
   EXPECT_EQ(Json::parse(read_file(folder / "o" / "results.json")), results);
   EXPECT_EQ(read_file(folder / "o" / "results.md"), page);
+
+  // One of them with fewer seeds: the tables of the others stay.
+  std::vector<std::string> fewer = with(command, {"--seeds", "1"});
+  std::ranges::replace(fewer, "all", "rates");
+  EXPECT_EQ(run_program(fewer).status, 0);
+  const std::string changed = read_file(folder / "o" / "results.md");
+  EXPECT_NE(changed.find("`subfleet reproduce searches`: Table 1 of the paper. 2 seeds each."),
+            std::string::npos)
+      << changed;
 }
 
 TEST(Reproduce, GoesOnAfterASignalAndEndsWithTheSameResults) {
@@ -176,6 +185,8 @@ TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
         "code.family = \"none\", data = { source = \"idx\", partition = \"iid\", clients = 8, path = \"" +
             image_folder(folder / name, step) + "\" }");
   }
+  add("again", "code.family = \"random\"");
+  add("tiers", "code = { family = \"same\", tiers = [1.0, 0.5] }");
   add("a layer", "code = { family = \"none\", layers.dense2 = { family = \"random\", keep = 0.25 } }");
   write_file(folder / "e" / "paper" / "t.toml", text);
   const auto results = [&](const char* out, const char* together) {
@@ -191,7 +202,10 @@ TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
   };
   EXPECT_EQ(mean(0, 0), mean(0, 1)) << "all hold all";
   EXPECT_NE(mean(0, 0), mean(1, 0)) << "other data";
-  EXPECT_NE(mean(2, 0), mean(2, 1)) << "not all hold all";
+  for (const auto& run : std::filesystem::directory_iterator(folder / "one" / "runs"))
+    EXPECT_FALSE(run.path().filename().string().starts_with("again")) << "the same as 'random'";
+  EXPECT_NE(mean(3, 0), mean(3, 1)) << "weaker clients hold less";
+  EXPECT_NE(mean(4, 0), mean(4, 1)) << "not all hold all";
 }
 
 // One sub-model for all has the same mean over its holders as over all: the experiments train it once.
@@ -367,6 +381,16 @@ TEST(Reproduce, BadRequestsAreOneLine) {
       "run 'a': members: a sweep has no ensembles");
   expect_one_line_error(with_file("seeds = [1]\n[[value]]\nmeasure = \"accuracy\"\npaper = \"good\""), 2,
                         "'good' is no number");
+  const auto with_value = [&](const std::string& keys) {
+    return with_file("seeds = [1]\n[[run]]\nname = \"a\"\n[[value]]\n" + keys);
+  };
+  expect_one_line_error(with_value("measure = \"accuracy\""), 2, "measure 'accuracy' needs 'run'");
+  expect_one_line_error(with_value("measure = \"accuracy ratio\"\nrun = \"a\""), 2,
+                        "measure 'accuracy ratio' needs 'of'");
+  expect_one_line_error(with_value("measure = \"accuracy\"\nrun = \"a\"\nunit = \"percent\""), 2,
+                        "unit: unknown");
+  expect_one_line_error(with_value("measure = \"accuracy\"\nrun = \"a\"\npaper_trials = 0.5"), 2,
+                        "must be a whole number");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ struct Spread {
 struct Series {
   std::string name;
   std::vector<Point> points;            // x rising; a point that is not finite leaves a gap in the line
-  std::vector<Spread> band = {};        // drawn lightly behind the line; x rising, and all can be placed
+  std::vector<Spread> band = {};        // drawn lightly behind the line; x rising, and all can be placed.
+                                        // Of a chart of points: their error bars
   std::vector<Spread> outer_band = {};  // drawn more lightly still
 };
 
@@ -30,12 +31,14 @@ struct Level {
   std::string name;
 };
 
-// A line chart. What cannot be placed (non-finite; x <= 0 on a log axis; below y_from) is left out.
+// A chart of lines, or of points that nothing connects. What cannot be placed (non-finite; x <= 0 on a log
+// axis; below y_from) is left out.
 struct Chart {
   std::string title, x_label, y_label;
   Unit x_unit = Unit::kPlain, y_unit = Unit::kPercent;
   bool log_x = false;
-  bool marked = false;                          // every point is to be seen, not only the lines
+  bool marked = false;        // every point is to be seen, not only the lines
+  bool points_alone = false;  // without lines; but for a series without a band, a dashed one
   std::optional<double> y_from = std::nullopt;  // where y begins, instead of at 0
   std::optional<Level> level = std::nullopt;
   std::vector<Series> series;

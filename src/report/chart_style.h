@@ -23,6 +23,7 @@ inline constexpr std::string_view kChartStyle = R"css(
 .chart .level{stroke:#1f2328;stroke-width:1.25;stroke-dasharray:5 4}
 .chart .over{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
 .chart .band{stroke:none;fill-opacity:.13}
+.chart .error{fill:none;stroke-width:1.5;stroke-opacity:.75}
 .chart .outer{stroke:none;fill-opacity:.07}
 .chart .s0{stroke:#0072b2}.chart .d0{fill:#0072b2}
 .chart .s1{stroke:#d55e00}.chart .d1{fill:#d55e00}

@@ -149,7 +149,11 @@ class SvgWriter {
   void write_legend() {
     for (size_t i = 0; i < legend_.size(); ++i) {
       const auto& [name, x, y] = legend_[i];
-      add("<path class=\"line s{}\"{} d=\"M{:g} {:g}h20\"/>", i % kChartColours, dashes(i), x + 1, y - 4.5);
+      if (chart_.points_alone && chart_.series[i].band.empty()) {
+        add("<path class=\"level\" d=\"M{:g} {:g}h20\"/>", x + 1, y - 4.5);
+      } else {
+        add("<path class=\"line s{}\"{} d=\"M{:g} {:g}h20\"/>", i % kChartColours, dashes(i), x + 1, y - 4.5);
+      }
       add("<text class=\"name\" x=\"{:g}\" y=\"{:g}\">{}</text>\n", x + 30, y, escape_markup(name));
     }
   }
@@ -163,8 +167,18 @@ class SvgWriter {
   }
 
   void write_bands(size_t index) {
+    if (chart_.points_alone) return write_error_bars(index);
     write_band(chart_.series[index].outer_band, "outer", index);
     write_band(chart_.series[index].band, "band", index);
+  }
+
+  void write_error_bars(size_t index) {
+    constexpr double kHalf = 4;
+    for (const Spread& spread : chart_.series[index].band) {
+      const double x = x_of(spread.x), high = y_of(spread.high), low = y_of(spread.low);
+      add("<path class=\"error s{}\" d=\"M{:.1f} {:.1f}h{:g}M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}h{:g}\"/>\n",
+          index % kChartColours, x - kHalf, high, 2 * kHalf, x, high, low, x - kHalf, low, 2 * kHalf);
+    }
   }
 
   // Along the upper edge and back along the lower one.
@@ -203,7 +217,12 @@ class SvgWriter {
   bool write_dotted_line(size_t index) {
     const auto [placed, path] = line_of(chart_.series[index]);
     if (placed.empty()) return false;
-    add("<path class=\"line s{}\"{} d=\"{}\"/>\n", index % kChartColours, dashes(index), path);
+    if (!chart_.points_alone) {
+      add("<path class=\"line s{}\"{} d=\"{}\"/>\n", index % kChartColours, dashes(index), path);
+    } else if (chart_.series[index].band.empty()) {
+      add("<path class=\"level\" d=\"{}\"/>\n", path);
+      return true;
+    }
     const size_t stride = (placed.size() + kMostDots - 1) / kMostDots;
     for (size_t i = 0; i < placed.size(); ++i) {
       const bool end = i + 1 == placed.size();

@@ -37,9 +37,11 @@ std::string estimate_text(const Estimate& ours, const Claim& paper) {
   return fmt::format("{:.{}f} ± {:.{}f}", ours.mean, decimals, interval, decimals);
 }
 
-std::string ours_text(const ExpectedValue& value, const ReadingResult& result) {
+// `seeds`: that there would be, if every one had come to a value; 0: that is nothing to tell.
+std::string ours_text(const ExpectedValue& value, const ReadingResult& result, size_t seeds) {
   if (!result.ours) return "-";
   std::string text = estimate_text(*result.ours, value.paper) + unit_text(value.unit);
+  if (result.ours->count < seeds) text += fmt::format(", {} of {}", result.ours->count, seeds);
   if (is_share(value)) {
     const ShareInterval interval = share_interval(result.ours->mean / 100, result.ours->count);
     text += fmt::format(" ({:.0f} to {:.0f})", 100 * interval.low, 100 * interval.high);
@@ -58,6 +60,12 @@ bool has_claims(const Experiment& experiment) {
       experiment.values, [](const ExpectedValue& value) { return value.paper.kind != Claim::Kind::kNone; });
 }
 
+// Of how many seeds a value is the mean; 0 if it is one value for all.
+size_t seeds_of(const ExpectedValue& value, const Experiment& experiment) {
+  const bool of_all = experiment.kind == ExperimentKind::kFacts || value.measure == "bytes per round saved";
+  return of_all || experiment.plans.empty() ? 0 : experiment.plans[0].seeds.size();
+}
+
 Lines lines_of(const ExperimentResult& result) {
   const Experiment& experiment = *result.experiment;
   const bool compared = has_claims(experiment);
@@ -69,7 +77,8 @@ Lines lines_of(const ExperimentResult& result) {
     const ExpectedValue& value = experiment.values[i];
     auto& line = lines.emplace_back(std::vector<std::string>{value.what});
     if (compared) line.push_back(paper_text(value));
-    for (const ReadingResult& reading : result.results[i]) line.push_back(ours_text(value, reading));
+    for (const ReadingResult& reading : result.results[i])
+      line.push_back(ours_text(value, reading, seeds_of(value, experiment)));
   }
   return lines;
 }
@@ -119,7 +128,7 @@ Chart rates_chart(const Experiment& experiment, const Measured& measured, const 
   return chart;
 }
 
-// Ours over the paper's number, of every reading, beside a line on which they are the same; nothing for an
+// Ours over the paper's number, of every reading, beside a line on which they are equal; nothing for an
 // experiment that has but a few numbers, or shares.
 Chart claims_chart(const ExperimentResult& result) {
   const Experiment& experiment = *result.experiment;
@@ -129,10 +138,11 @@ Chart claims_chart(const ExperimentResult& result) {
               .y_label = "here",
               .y_unit = Unit::kPlain,
               .marked = true,
+              .points_alone = true,
               .series = {}};
   double highest = 0;
   for (size_t reading = 0; reading < experiment.readings.size(); ++reading) {
-    std::map<double, Estimate> ours;  // by the paper's number
+    std::multimap<double, Estimate> ours;  // by the paper's number
     for (size_t i = 0; i < experiment.values.size(); ++i) {
       const ExpectedValue& value = experiment.values[i];
       const auto& one = result.results[i][reading].ours;
@@ -140,15 +150,15 @@ Chart claims_chart(const ExperimentResult& result) {
         ours.emplace(value.paper.number, *one);
     }
     if (ours.size() <= kFew) continue;
-    Series& line = chart.series.emplace_back(Series{.name = experiment.readings[reading], .points = {}});
+    Series& points = chart.series.emplace_back(Series{.name = experiment.readings[reading], .points = {}});
     for (const auto& [number, one] : ours) {
-      line.points.push_back({number, one.mean});
-      line.band.push_back({number, one.mean - *one.interval, one.mean + *one.interval});
+      points.points.push_back({number, one.mean});
+      points.band.push_back({number, one.mean - *one.interval, one.mean + *one.interval});
       highest = std::max(highest, number);
     }
   }
   if (!chart.series.empty())
-    chart.series.push_back({.name = "the same", .points = {{0, 0}, {highest, highest}}});
+    chart.series.push_back({.name = "equal", .points = {{0, 0}, {highest, highest}}});
   return chart;
 }
 
@@ -158,6 +168,7 @@ Chart predictor_chart(const std::string& property, const Measured& measured) {
               .x_label = fmt::format("{} of the code books", property),
               .y_label = "accuracy",
               .marked = true,
+              .points_alone = true,
               .series = {}};
   double lowest = 100;
   for (const Predicted& run : predicted(property, measured)) {
@@ -190,46 +201,43 @@ std::string reproduce_markdown(const ExperimentResult& result) {
   return text;
 }
 
-std::string reproduce_json(const std::vector<ExperimentResult>& results) {
+std::string reproduce_json(const ExperimentResult& result) {
   const auto verdict_name = [](Verdict verdict) -> Json {
     if (verdict == Verdict::kNothingToCompare) return nullptr;
     return verdict == Verdict::kAgrees ? "agrees" : "differs";
   };
-  Json all = Json::array();
-  for (const ExperimentResult& result : results) {
-    Json values = Json::array();
-    for (size_t i = 0; i < result.results.size(); ++i) {
-      const ExpectedValue& value = result.experiment->values[i];
-      Json readings = Json::array();
-      for (size_t reading = 0; reading < result.results[i].size(); ++reading) {
-        const ReadingResult& one = result.results[i][reading];
-        Json json = {{"reading", result.experiment->readings[reading]},
-                     {"mean", nullptr},
-                     {"interval", nullptr},
-                     {"count", 0},
-                     {"verdict", verdict_name(one.verdict)}};
-        if (one.ours) {
-          json["mean"] = one.ours->mean;
-          json["count"] = one.ours->count;
-          if (one.ours->interval) json["interval"] = *one.ours->interval;
-        }
-        readings.push_back(std::move(json));
+  Json values = Json::array();
+  for (size_t i = 0; i < result.results.size(); ++i) {
+    const ExpectedValue& value = result.experiment->values[i];
+    Json readings = Json::array();
+    for (size_t reading = 0; reading < result.results[i].size(); ++reading) {
+      const ReadingResult& one = result.results[i][reading];
+      Json json = {{"reading", result.experiment->readings[reading]},
+                   {"mean", nullptr},
+                   {"interval", nullptr},
+                   {"count", 0},
+                   {"verdict", verdict_name(one.verdict)}};
+      if (one.ours) {
+        json["mean"] = one.ours->mean;
+        json["count"] = one.ours->count;
+        if (one.ours->interval) json["interval"] = *one.ours->interval;
       }
-      Json paper = nullptr;
-      if (value.paper.kind != Claim::Kind::kNone) paper = value.paper.text;
-      values.push_back({{"value", value.what},
-                        {"measure", value.measure},
-                        {"unit", value.unit},
-                        {"paper", paper},
-                        {"readings", std::move(readings)}});
+      readings.push_back(std::move(json));
     }
-    all.push_back({{"experiment", result.experiment->name},
-                   {"title", result.experiment->title},
-                   {"paper", result.experiment->paper},
-                   {"trained_by", result.trainers},
-                   {"values", std::move(values)}});
+    Json paper = nullptr;
+    if (value.paper.kind != Claim::Kind::kNone) paper = value.paper.text;
+    values.push_back({{"value", value.what},
+                      {"measure", value.measure},
+                      {"unit", value.unit},
+                      {"paper", paper},
+                      {"readings", std::move(readings)}});
   }
-  return all.dump(1) + "\n";
+  const Json all = {{"experiment", result.experiment->name},
+                    {"title", result.experiment->title},
+                    {"paper", result.experiment->paper},
+                    {"trained_by", result.trainers},
+                    {"values", std::move(values)}};
+  return all.dump(1);
 }
 
 std::vector<Picture> reproduce_pictures(const ExperimentResult& result) {

@@ -9,10 +9,10 @@
 namespace subfleet {
 
 // The paper's numbers beside ours: as an aligned text table, as a section of Markdown with what there is to
-// say, and, of several experiments, as JSON.
+// say, and as a JSON object.
 std::string reproduce_table(const ExperimentResult& result);
 std::string reproduce_markdown(const ExperimentResult& result);
-std::string reproduce_json(const std::vector<ExperimentResult>& results);
+std::string reproduce_json(const ExperimentResult& result);
 
 // The pictures of an experiment, by the name of their file.
 struct Picture {

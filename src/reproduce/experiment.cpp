@@ -92,7 +92,8 @@ const toml::array* tables_of(const toml::table& file, const char* key) {
 // The values of one [[value]]: one for each `at`.
 void add_values(const toml::table& table, std::vector<ExpectedValue>& values) {
   check_keys(table, "key of a value",
-             {"what", "measure", "run", "of", "layer", "property", "at", "unit", "paper", "reason"});
+             {"what", "measure", "run", "of", "layer", "property", "without", "at", "unit", "paper",
+              "paper_trials", "reason"});
   ExpectedValue value;
   value.what = text_of(table, "what");
   value.measure = text_of(table, "measure");
@@ -101,7 +102,14 @@ void add_values(const toml::table& table, std::vector<ExpectedValue>& values) {
   value.layer = text_of(table, "layer");
   value.property = text_of(table, "property");
   value.unit = text_of(table, "unit");
+  value.without = texts_of(table, "without");
   value.reason = text_of(table, "reason");
+  const std::vector<double> trials = numbers_of(table, "paper_trials");
+  if (!trials.empty()) {
+    if (trials.size() > 1 || !(trials[0] >= 1) || trials[0] != std::round(trials[0]))
+      throw bad_request("paper_trials", "must be a whole number, at least 1");
+    value.paper_trials = static_cast<uint32_t>(trials[0]);
+  }
   if (value.measure.empty()) throw bad_request("value", "every [[value]] needs a measure");
   if (value.what.empty()) value.what = value.run;
   const std::vector<double> places = numbers_of(table, "at");
@@ -175,7 +183,7 @@ void check_ensembles(const Experiment& experiment) {
 void check_values(const Experiment& experiment) {
   const bool facts = experiment.kind == ExperimentKind::kFacts;
   const std::vector<std::string> measures = facts ? fact_names() : measure_names(experiment.kind);
-  std::vector<std::string> runs{""};
+  std::vector<std::string> runs;
   for (const SweepRun& run : experiment.plans[0].runs) runs.push_back(run.name);
   const auto check = [&](const char* what, const std::string& name, const std::vector<std::string>& known) {
     if (std::ranges::find(known, name) == known.end())
@@ -183,9 +191,16 @@ void check_values(const Experiment& experiment) {
   };
   for (const ExpectedValue& value : experiment.values) {
     check("measure", value.measure, measures);
-    check("run", value.run, runs);
-    check("run", value.of, runs);
+    for (const std::string& run : {value.run, value.of}) {
+      if (!run.empty()) check("run", run, runs);
+    }
+    for (const std::string& run : value.without) check("run", run, runs);
+    check("unit", value.unit, {"", "%", "x"});
     if (value.measure == "rank correlation") check("property", value.property, property_names());
+    if (facts) continue;
+    if (const std::string key = missing_key(value, experiment.kind); !key.empty())
+      throw bad_request(experiment.name + ".toml",
+                        fmt::format("measure '{}' needs '{}'", value.measure, key));
   }
 }
 
@@ -219,7 +234,7 @@ Claim parse_claim(const std::string& text) {
 }
 
 Experiment parse_experiment(std::string_view text, const std::string& name,
-                            const std::function<void(Config&)>& change) {
+                            const std::function<void(Config&, ExperimentKind)>& change) {
   const std::string source = name + ".toml";
   const toml::table file = parse_toml(text, source);
   Experiment experiment;
@@ -253,7 +268,7 @@ Experiment parse_experiment(std::string_view text, const std::string& name,
     if (!experiment.runs_of.empty()) continue;
     experiment.plans.push_back(parse_sweep(sweep_text(file, experiment.kind), source, [&](Config& config) {
       for (const auto& [key, value] : reading.settings) set(config, key, value);
-      if (experiment.kind != ExperimentKind::kFacts) change(config);
+      change(config, experiment.kind);
     }));
   }
   if (experiment.runs_of.empty()) {
@@ -290,6 +305,8 @@ std::string settings_name(const Config& config) {
       continue;
     hash.add(setting.name).add(setting.value);
   }
+  const std::filesystem::path data = (std::filesystem::path(config.data.path) / "").parent_path();
+  if (!data.empty()) hash.add(data.filename().string());
   hash.add(model_toml(resolve_model(config.model)));
   return fmt::format("{:016x}", hash.value()).substr(0, 10);
 }

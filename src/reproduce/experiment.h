@@ -33,14 +33,16 @@ Claim parse_claim(const std::string& text);  // "83.8", "< 0", "> 1"; throws Err
 // One number of an experiment: what it is called, how it is measured, and what the paper has.
 struct ExpectedValue {
   std::string what;
-  std::string measure;   // of measures.h or facts.h
-  std::string run, of;   // the run that is measured, and the one that it is compared with
-  std::string layer;     // facts
-  std::string property;  // of code books, for "rank correlation"
+  std::string measure;               // of measures.h or facts.h
+  std::string run, of;               // the run that is measured, and the one that it is compared with
+  std::string layer;                 // facts
+  std::string property;              // of code books, for "rank correlation"
+  std::vector<std::string> without;  // runs that it leaves out
   std::optional<double> at;
   std::string unit;  // "%", "x"
   Claim paper;
-  std::string reason;  // why ours differs, if it does
+  std::optional<uint32_t> paper_trials;  // of how many the paper's share is
+  std::string reason;                    // why ours differs, if it does
 };
 
 // An experiment file: runs, each with several seeds and under one or more readings of the paper, and the
@@ -60,9 +62,9 @@ struct Experiment {
   std::vector<ExpectedValue> values;
 };
 
-// `change` may change the configuration of every run, but not of facts, before it is checked. Throws Error.
+// `change` may change the configuration of every run before it is checked. Throws Error.
 Experiment parse_experiment(std::string_view text, const std::string& name,
-                            const std::function<void(Config&)>& change);
+                            const std::function<void(Config&, ExperimentKind)>& change);
 
 // Gives an experiment with runs_of the plans of that experiment. Throws Error if they lack a run of its
 // values.
@@ -75,7 +77,8 @@ std::vector<std::string> experiment_names(const std::filesystem::path& folder);
 // experiment with ensembles.
 uint64_t member_seed(uint64_t seed, uint32_t member);
 
-// Names a configuration by everything that decides what comes of it, so that equal ones share a folder.
+// Names a configuration by everything that decides what comes of it, so that equal ones share a folder. Of
+// where its data lie only the last folder's name counts: they are the same elsewhere.
 std::string settings_name(const Config& config);
 
 }  // namespace subfleet

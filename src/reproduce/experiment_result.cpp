@@ -34,18 +34,17 @@ ExperimentResult experiment_result(const Experiment& experiment, const Pool& poo
   return result;
 }
 
-Agreement agreement(const ExperimentResult& result) {
-  Agreement best;
+std::vector<Agreement> agreements(const ExperimentResult& result) {
+  std::vector<Agreement> all;
   for (size_t reading = 0; reading < result.experiment->readings.size(); ++reading) {
-    Agreement one{.reading = result.experiment->readings[reading]};
+    Agreement& one = all.emplace_back(Agreement{.reading = result.experiment->readings[reading]});
     for (const auto& value : result.results) {
       if (value[reading].verdict == Verdict::kNothingToCompare) continue;
       ++one.compared;
       one.agree += value[reading].verdict == Verdict::kAgrees ? 1 : 0;
     }
-    if (best.compared == 0 || one.agree > best.agree) best = one;
   }
-  return best;
+  return all;
 }
 
 }  // namespace subfleet

@@ -24,11 +24,11 @@ struct ExperimentResult {
 
 ExperimentResult experiment_result(const Experiment& experiment, const Pool& pool);
 
-// Of values: how many there are to compare, and how many agree in the reading that agrees most often.
+// Of a reading's values: how many there are to compare, and how many agree.
 struct Agreement {
-  size_t compared = 0, agree = 0;
   std::string reading;
+  size_t compared = 0, agree = 0;
 };
-Agreement agreement(const ExperimentResult& result);
+std::vector<Agreement> agreements(const ExperimentResult& result);
 
 }  // namespace subfleet

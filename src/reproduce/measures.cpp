@@ -50,10 +50,19 @@ Values accuracy_ratios(const ExpectedValue& value, const Measured& measured) {
   });
 }
 
+// Beside a run that has not diverged, one that has has learnt nothing: 0 %.
+std::optional<double> difference(const SeedResult& a, const std::optional<double>& of_a, const SeedResult& b,
+                                 const std::optional<double>& of_b) {
+  if ((!of_a && !a.diverged) || (!of_b && !b.diverged) || (!of_a && !of_b)) return std::nullopt;
+  return of_a.value_or(0) - of_b.value_or(0);
+}
+
 Values accuracy_differences(const ExpectedValue& value, const Measured& measured) {
-  return paired(value, measured, [](const SeedResult& a, const SeedResult& b) {
-    return a.accuracy && b.accuracy ? std::optional(100 * (*a.accuracy - *b.accuracy)) : std::nullopt;
+  Values values = paired(value, measured, [](const SeedResult& a, const SeedResult& b) {
+    return difference(a, a.accuracy, b, b.accuracy);
   });
+  for (double& one : values) one *= 100;
+  return values;
 }
 
 // In percent, of the last round that was tested.
@@ -72,8 +81,7 @@ Values last_tests(const ExpectedValue& value, const Measured& measured) {
 
 Values last_test_differences(const ExpectedValue& value, const Measured& measured) {
   return paired(value, measured, [](const SeedResult& a, const SeedResult& b) {
-    const auto ours = last_test(a), theirs = last_test(b);
-    return ours && theirs ? std::optional(*ours - *theirs) : std::nullopt;
+    return difference(a, last_test(a), b, last_test(b));
   });
 }
 
@@ -151,18 +159,48 @@ Values rounds_at_rate(const ExpectedValue& value, const Measured& measured) {
   return values;
 }
 
-// The rate that needs the fewest rounds, of each seed.
+// The rate that needs the fewest rounds, and these.
+struct Fastest {
+  double log10 = 0, rounds = 0;
+};
+std::optional<Fastest> fastest(const std::optional<RateRounds>& rates) {
+  std::optional<Fastest> best;
+  if (!rates) return best;
+  for (const auto& [log10, rounds] : *rates) {
+    if (rounds && (!best || *rounds < best->rounds)) best = Fastest{log10, static_cast<double>(*rounds)};
+  }
+  return best;
+}
+
 Values fastest_rates(const ExpectedValue& value, const Measured& measured) {
   Values values;
   for (const auto& rates : measured.rates[number_of(measured, value.run)]) {
-    if (!rates) continue;
-    std::optional<std::pair<uint32_t, double>> best;
-    for (const auto& [log10, rounds] : *rates) {
-      if (rounds && (!best || *rounds < best->first)) best = {*rounds, log10};
-    }
-    if (best) values.push_back(best->second);
+    if (const auto best = fastest(rates)) values.push_back(best->log10);
   }
   return values;
+}
+
+// What a function makes of the fastest rates of two runs with the same seed.
+Values paired_fastest(const ExpectedValue& value, const Measured& measured,
+                      double (*function)(const Fastest&, const Fastest&)) {
+  const auto& ours = measured.rates[number_of(measured, value.run)];
+  const auto& theirs = measured.rates[number_of(measured, value.of)];
+  Values values;
+  for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+    const auto a = fastest(ours[i]), b = fastest(theirs[i]);
+    if (a && b) values.push_back(function(*a, *b));
+  }
+  return values;
+}
+
+Values fastest_rate_differences(const ExpectedValue& value, const Measured& measured) {
+  return paired_fastest(value, measured,
+                        [](const Fastest& a, const Fastest& b) { return a.log10 - b.log10; });
+}
+
+Values fewest_rounds_ratios(const ExpectedValue& value, const Measured& measured) {
+  return paired_fastest(value, measured,
+                        [](const Fastest& a, const Fastest& b) { return a.rounds / b.rounds; });
 }
 
 // In how many of a hundred searches a rate is found.
@@ -176,7 +214,7 @@ std::optional<Estimate> share(const ExpectedValue& value, const Measured& measur
 }
 
 std::optional<Estimate> prediction(const ExpectedValue& value, const Measured& measured) {
-  return rank_correlation(predicted(value.property, measured));
+  return rank_correlation(predicted(value.property, measured, value.without));
 }
 
 using Function = std::function<std::optional<Estimate>(const ExpectedValue&, const Measured&)>;
@@ -191,28 +229,39 @@ struct Measure {
   std::string name;
   ExperimentKind kind;
   Function estimate;
+  enum class Needs { kNothing, kRun, kRunAndOf, kRunAndAt } needs;
 };
 
 const std::vector<Measure>& measures() {
   using enum ExperimentKind;
+  using enum Measure::Needs;
   static const std::vector<Measure> table{
-      {"accuracy", kRuns, over_seeds(accuracies)},
-      {"accuracy ratio", kRuns, over_seeds(accuracy_ratios)},
-      {"accuracy difference", kRuns, over_seeds(accuracy_differences)},
-      {"last test", kRuns, over_seeds(last_tests)},
-      {"last test difference", kRuns, over_seeds(last_test_differences)},
-      {"bytes per round saved", kRuns, over_seeds(bytes_saved)},
-      {"times fewer bytes", kRuns, over_seeds(bytes_ratios)},
-      {"rank correlation", kRuns, prediction},
-      {kShare, kSearches, share},
-      {"rate", kSearches, over_seeds(found_rates)},
-      {"rounds", kSearches, over_seeds(search_rounds)},
-      {"extra rounds", kSearches, over_seeds(extra_rounds)},
-      {"speed-up", kSearches, over_seeds(speed_ups)},
-      {"rounds", kRates, over_seeds(rounds_at_rate)},
-      {"fastest rate", kRates, over_seeds(fastest_rates)},
+      {"accuracy", kRuns, over_seeds(accuracies), kRun},
+      {"accuracy ratio", kRuns, over_seeds(accuracy_ratios), kRunAndOf},
+      {"accuracy difference", kRuns, over_seeds(accuracy_differences), kRunAndOf},
+      {"last test", kRuns, over_seeds(last_tests), kRun},
+      {"last test difference", kRuns, over_seeds(last_test_differences), kRunAndOf},
+      {"bytes per round saved", kRuns, over_seeds(bytes_saved), kRunAndOf},
+      {"times fewer bytes", kRuns, over_seeds(bytes_ratios), kRunAndOf},
+      {"rank correlation", kRuns, prediction, kNothing},
+      {kShare, kSearches, share, kRunAndAt},
+      {"rate", kSearches, over_seeds(found_rates), kRun},
+      {"rounds", kSearches, over_seeds(search_rounds), kRun},
+      {"extra rounds", kSearches, over_seeds(extra_rounds), kRun},
+      {"speed-up", kSearches, over_seeds(speed_ups), kRunAndOf},
+      {"rounds", kRates, over_seeds(rounds_at_rate), kRunAndAt},
+      {"fastest rate", kRates, over_seeds(fastest_rates), kRun},
+      {"fastest rate difference", kRates, over_seeds(fastest_rate_differences), kRunAndOf},
+      {"fewest rounds ratio", kRates, over_seeds(fewest_rounds_ratios), kRunAndOf},
   };
   return table;
+}
+
+const Measure& measure_of(const ExpectedValue& value, ExperimentKind kind) {
+  for (const Measure& one : measures()) {
+    if (one.kind == kind && one.name == value.measure) return one;
+  }
+  throw unknown_name("measure", value.measure, measure_names(kind));
 }
 
 }  // namespace
@@ -225,11 +274,16 @@ std::vector<std::string> measure_names(ExperimentKind kind) {
   return names;
 }
 
+std::string missing_key(const ExpectedValue& value, ExperimentKind kind) {
+  using enum Measure::Needs;
+  const auto needs = measure_of(value, kind).needs;
+  if (needs != kNothing && value.run.empty()) return "run";
+  if (needs == kRunAndOf && value.of.empty()) return "of";
+  return needs == kRunAndAt && !value.at ? "at" : "";
+}
+
 std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind, const Measured& measured) {
-  for (const Measure& one : measures()) {
-    if (one.kind == kind && one.name == value.measure) return one.estimate(value, measured);
-  }
-  throw unknown_name("measure", value.measure, measure_names(kind));
+  return measure_of(value, kind).estimate(value, measured);
 }
 
 bool is_share(const ExpectedValue& value) { return value.measure == kShare; }
@@ -238,10 +292,12 @@ Verdict compare(const ExpectedValue& value, const std::optional<Estimate>& ours)
   const Claim& claim = value.paper;
   if (claim.kind == Claim::Kind::kNone || !ours) return Verdict::kNothingToCompare;
   if (is_share(value)) {
-    const auto hits = [&](double percent) {
-      return static_cast<size_t>(std::lround(percent / 100 * static_cast<double>(ours->count)));
+    const size_t theirs = value.paper_trials.value_or(ours->count);
+    const auto hits = [](double percent, size_t trials) {
+      return static_cast<size_t>(std::lround(percent / 100 * static_cast<double>(trials)));
     };
-    const double chance = chance_of_unlike(hits(ours->mean), hits(claim.number), ours->count);
+    const double chance =
+        chance_of_unlike(hits(ours->mean, ours->count), ours->count, hits(claim.number, theirs), theirs);
     return chance < 0.05 ? Verdict::kDiffers : Verdict::kAgrees;
   }
   const double interval = ours->interval.value_or(0);

@@ -20,6 +20,9 @@ enum class Verdict {
 // The measures of that kind of experiment, but kFacts.
 std::vector<std::string> measure_names(ExperimentKind kind);
 
+// The key that a value of that kind of experiment lacks for its measure; empty: none.
+std::string missing_key(const ExpectedValue& value, ExperimentKind kind);
+
 // A value over the seeds; none while nothing is finished. Percentages are from 0 to 100.
 std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind, const Measured& measured);
 
@@ -27,7 +30,7 @@ std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind,
 bool is_share(const ExpectedValue& value);
 
 // A number of the paper agrees within our 95 % interval. A share, which is one of few trials in the paper as
-// well, agrees unless Fisher's exact test tells the two apart at 5 %, with as many trials there as here.
+// well (as many as here, unless it is said), agrees unless Fisher's exact test tells the two apart at 5 %.
 Verdict compare(const ExpectedValue& value, const std::optional<Estimate>& ours);
 
 }  // namespace subfleet

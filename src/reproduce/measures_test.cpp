@@ -77,8 +77,8 @@ TEST(Measures, ARunTestedOnceIsComparedByTheLastTests) {
   };
   EXPECT_NEAR(of("last test")->mean, 50, 1e-9);
   EXPECT_EQ(of("last test")->count, 1u) << "what diverged has none";
-  EXPECT_NEAR(of("last test difference")->mean, 10, 1e-9);
-  EXPECT_NEAR(of("accuracy difference")->mean, 20, 1e-9);
+  EXPECT_NEAR(of("last test difference")->mean, (10.0 - 60.0) / 2, 1e-9) << "what diverged is at 0";
+  EXPECT_NEAR(of("accuracy difference")->mean, (20.0 - 60.0) / 2, 1e-9);
   EXPECT_FALSE(of("times fewer bytes")) << "five tests say when a run reaches an accuracy";
 }
 
@@ -102,13 +102,17 @@ TEST(Measures, OfRates) {
   const SweepPlan plan = two_runs();
   Measured measured;
   measured.plan = &plan;
-  measured.rates = {{RateRounds{{-2, 20}, {-1, std::nullopt}}, RateRounds{{-2, 30}, {-1, 10}}}, {}};
+  measured.rates = {{RateRounds{{-2, 20}, {-1, std::nullopt}}, RateRounds{{-2, 30}, {-1, 10}}},
+                    {RateRounds{{-2, 5}, {-1, 10}}, RateRounds{{-2, std::nullopt}, {-1, std::nullopt}}}};
   const auto of = [&](const ExpectedValue& value) {
     return measure(value, ExperimentKind::kRates, measured);
   };
   EXPECT_NEAR(of(value_of("rounds", -2))->mean, 25, 1e-9);
   EXPECT_EQ(of(value_of("rounds", -1))->count, 1u);
   EXPECT_NEAR(of(value_of("fastest rate"))->mean, -1.5, 1e-9);
+  EXPECT_NEAR(of(value_of("fastest rate difference"))->mean, 0, 1e-9);
+  EXPECT_NEAR(of(value_of("fewest rounds ratio"))->mean, 4, 1e-9);
+  EXPECT_EQ(of(value_of("fewest rounds ratio"))->count, 1u) << "b reaches nothing with the second seed";
 }
 
 TEST(Measures, AClaimIsMetWithinTheIntervalAndTheLastDigit) {
@@ -140,6 +144,9 @@ TEST(Measures, SharesOfFewSearchesAgreeUnlessTheyAreFarApart) {
   EXPECT_EQ(verdict(10, 10), Verdict::kAgrees);
   EXPECT_EQ(verdict(0, 10), Verdict::kDiffers);
   EXPECT_EQ(verdict(10, 100), Verdict::kDiffers) << "which is sure with more of them";
+  EXPECT_EQ(verdict(100, 3), Verdict::kAgrees);
+  value.paper_trials = 100;
+  EXPECT_EQ(verdict(10, 10), Verdict::kDiffers);
 }
 
 }  // namespace

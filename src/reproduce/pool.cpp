@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "base/file.h"
@@ -22,10 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kTimes = "times.jsonl";
 
-fs::path made(const fs::path& folder) {
-  for (const char* part : {"runs", "ensembles", "searches"}) make_folder(folder / part);
-  return folder;
-}
+constexpr auto kRuns = "runs", kEnsembles = "ensembles", kSearches = "searches";
+constexpr std::array kFolders{kRuns, kEnsembles, kSearches};
 
 // What a function reads from a file's JSON; none if there is no such file. Throws Error if it is not what was
 // written there.
@@ -109,7 +109,7 @@ RoundLog log_of(const Trial& run) {
 // them, nothing is unheld.
 Config config_of(const SweepPlan& plan, size_t run, uint64_t seed) {
   Config config = plan.config(run, seed);
-  if (!config.code.layers.empty()) return config;
+  if (!config.code.layers.empty() || !config.code.tiers.empty()) return config;
   const bool hold_all = config.code.family == "none", hold_the_same = config.code.family == "same";
   if (hold_all || hold_the_same) config.server.mean = OptimizerOptions{}.mean;
   if (hold_all) config.server.unheld = OptimizerOptions{}.unheld;
@@ -118,23 +118,43 @@ Config config_of(const SweepPlan& plan, size_t run, uint64_t seed) {
 
 }  // namespace
 
-Pool::Pool(const fs::path& path) : path_(made(path)), lock_(path_) {}
+Pool::Pool(const fs::path& path, Use use) : path_(path) {
+  if (use == Use::kAdd) {
+    for (const char* folder : kFolders) make_folder(path / folder);
+    lock_.emplace(path);
+  }
+  static const std::regex kEnd(R"(-(\d+-[0-9a-f]{10}(_.*|-of-\d+)?(\.json)?)$)");
+  for (const char* folder : kFolders) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(path / folder, missing)) {
+      const std::string name = entry.path().filename().string();
+      if (std::smatch end; std::regex_search(name, end, kEnd))
+        places_.emplace(folder + end.str(1), entry.path());
+    }
+  }
+}
+
+// Where what has these settings lies, or will: the first who asks names it.
+fs::path Pool::place(const char* folder, const std::string& name, const std::string& settings) const {
+  return places_.try_emplace(folder + settings, path_ / folder / (name + "-" + settings)).first->second;
+}
 
 Trial Pool::trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const {
   Trial trial{.kind = experiment.kind,
               .name = plan.runs[run].name,
               .config = config_of(plan, run, seed),
               .rates = experiment.rates};
-  std::string name = plan.folder(run, seed) + "-" + settings_name(trial.config);
+  const std::string& name = plan.runs[run].slug;
+  std::string settings = fmt::format("{}-{}", seed, settings_name(trial.config));
   if (trial.kind == ExperimentKind::kRuns) {
     add_members(trial, plan, run, seed);
     trial.path = trial.members.empty()
-                     ? path_ / "runs" / name
-                     : path_ / "ensembles" / fmt::format("{}-of-{}.json", name, trial.members.size());
+                     ? place(kRuns, name, settings)
+                     : place(kEnsembles, name, fmt::format("{}-of-{}.json", settings, trial.members.size()));
     return trial;
   }
-  for (const double rate : trial.rates) name += fmt::format("_{}", rate);
-  trial.path = path_ / "searches" / (name + ".json");
+  for (const double rate : trial.rates) settings += fmt::format("_{}", rate);
+  trial.path = place(kSearches, name, settings + ".json");
   return trial;
 }
 
@@ -146,7 +166,7 @@ void Pool::add_members(Trial& ensemble, const SweepPlan& plan, size_t run, uint6
     Trial& one = ensemble.members.emplace_back();
     one.name = ensemble.name + " (member)";
     one.config = config_of(plan, run, own_seed);
-    one.path = path_ / "runs" / (plan.folder(run, own_seed) + "-" + settings_name(one.config));
+    one.path = place(kRuns, plan.runs[run].slug, fmt::format("{}-{}", own_seed, settings_name(one.config)));
   }
 }
 

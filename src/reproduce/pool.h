@@ -43,11 +43,13 @@ struct Measured {
 };
 
 // The folder of all experiments: runs/, ensembles/ and searches/, in which equal configurations are one,
-// whichever experiment asks for them, and times.jsonl. Locked while this object lives.
+// whichever experiment asks for them and whatever it calls them, and times.jsonl.
 class Pool {
  public:
-  // Makes the folder where needed.
-  explicit Pool(const std::filesystem::path& path);
+  // To be added to: makes the folder where needed, and locks it while this object lives. To be looked at: it
+  // may not be there, and another process may be adding to it.
+  enum class Use { kAdd, kLook };
+  explicit Pool(const std::filesystem::path& path, Use use = Use::kAdd);
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -71,9 +73,11 @@ class Pool {
 
  private:
   void add_members(Trial& ensemble, const SweepPlan& plan, size_t run, uint64_t seed) const;
+  std::filesystem::path place(const char* folder, const std::string& name, const std::string& settings) const;
 
   std::filesystem::path path_;
-  FolderLock lock_;
+  std::optional<FolderLock> lock_;
+  mutable std::map<std::string, std::filesystem::path> places_;  // by folder and settings
 };
 
 // Of an ensemble: that its test is saved, whether or not its members' folders are still there.

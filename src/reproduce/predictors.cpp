@@ -68,32 +68,39 @@ double book_property(const std::string& name, const Config& config) {
   return count == 0 ? 0 : sum / count;
 }
 
-std::vector<Predicted> predicted(const std::string& property, const Measured& measured) {
+std::vector<Predicted> predicted(const std::string& property, const Measured& measured,
+                                 const std::vector<std::string>& without) {
   std::vector<Predicted> runs;
   for (size_t i = 0; i < measured.plan->runs.size(); ++i) {
     const SweepRun& run = measured.plan->runs[i];
     const auto& accuracy = measured.results.runs[i].accuracy;
-    if (!accuracy || run.config.code.family == "none") continue;
+    if (!accuracy || run.config.code.family == "none" ||
+        std::ranges::find(without, run.name) != without.end())
+      continue;
     Estimate percent{.mean = 100 * accuracy->mean, .interval = accuracy->interval, .count = accuracy->count};
     if (percent.interval) *percent.interval *= 100;
-    runs.push_back({run.name, book_property(property, run.config), percent});
+    Predicted& one = runs.emplace_back(Predicted{run.name, book_property(property, run.config), percent, {}});
+    for (const SeedResult& seed : measured.results.runs[i].seeds) {
+      if (seed.accuracy) one.by_seed[seed.seed] = *seed.accuracy;
+    }
   }
   return runs;
 }
 
 std::optional<Estimate> rank_correlation(const std::vector<Predicted>& runs) {
   if (runs.size() < 4) return std::nullopt;
-  std::vector<double> properties, accuracies;
-  for (const Predicted& run : runs) {
-    properties.push_back(run.property);
-    accuracies.push_back(run.accuracy.mean);
+  std::vector<double> properties, correlations;
+  for (const Predicted& run : runs) properties.push_back(run.property);
+  for (const auto& [seed, first] : runs.front().by_seed) {
+    std::vector<double> accuracies;
+    for (const Predicted& run : runs) {
+      if (const auto found = run.by_seed.find(seed); found != run.by_seed.end())
+        accuracies.push_back(found->second);
+    }
+    if (accuracies.size() == runs.size())
+      correlations.push_back(correlation(ranks(properties), ranks(accuracies)));
   }
-  const double rho = correlation(ranks(properties), ranks(accuracies));
-  constexpr double kZ = 1.959964, kAlmostOne = 0.999999;
-  const double centre = std::atanh(std::clamp(rho, -kAlmostOne, kAlmostOne));
-  const double half = kZ / std::sqrt(static_cast<double>(runs.size()) - 3);
-  const double low = std::tanh(centre - half), high = std::tanh(centre + half);
-  return Estimate{.mean = rho, .interval = std::max(rho - low, high - rho), .count = runs.size()};
+  return estimate(correlations);
 }
 
 }  // namespace subfleet

@@ -31,7 +31,7 @@ ShareInterval share_interval(double share, size_t trials) {
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-double chance_of_unlike(size_t hits, size_t other_hits, size_t trials) {
+double chance_of_unlike(size_t hits, size_t trials, size_t other_hits, size_t other_trials) {
   const auto log_choose = [](size_t n, size_t k) {
     return std::lgamma(static_cast<double>(n + 1)) - std::lgamma(static_cast<double>(k + 1)) -
            std::lgamma(static_cast<double>(n - k + 1));
@@ -39,12 +39,12 @@ double chance_of_unlike(size_t hits, size_t other_hits, size_t trials) {
   // All hits being given, how many of them the first series has is hypergeometric.
   const size_t all = hits + other_hits;
   const auto chance = [&](size_t first) {
-    return std::exp(log_choose(trials, first) + log_choose(trials, all - first) -
-                    log_choose(2 * trials, all));
+    return std::exp(log_choose(trials, first) + log_choose(other_trials, all - first) -
+                    log_choose(trials + other_trials, all));
   };
   constexpr double kRounding = 1 + 1e-9;
   double sum = 0;
-  for (size_t first = all > trials ? all - trials : 0; first <= std::min(all, trials); ++first) {
+  for (size_t first = all > other_trials ? all - other_trials : 0; first <= std::min(all, trials); ++first) {
     if (chance(first) <= chance(hits) * kRounding) sum += chance(first);
   }
   return std::min(1.0, sum);
