@@ -40,7 +40,7 @@ struct ReproduceOptions {
   DeviceOptions device;
   TogetherOption together;
   size_t threads = 0;
-  bool list = false;
+  bool list = false, tables = false;
   bool quiet = false;
 };
 
@@ -274,7 +274,7 @@ void reproduce(const ReproduceOptions& options) {
   }
   Reproduction work(std::move(chosen), options);
   if (options.list) return work.list();
-  work.make_all(library.names());
+  if (!options.tables) work.make_all(library.names());
   work.write_results(library.names());
   work.summarise();
 }
@@ -303,6 +303,7 @@ void add_reproduce_command(CLI::App& program) {
   command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command->add_flag("--list", options->list, "show the experiments and what of them is done, and stop");
+  command->add_flag("--tables", options->tables, "write the tables of what is there, and make nothing");
   command->add_flag("--quiet", options->quiet, "print nothing but errors");
   command->footer(
       "Started again, it leaves out what is finished. The tables are results.md, and results.json, in --out; "

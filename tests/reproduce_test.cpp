@@ -120,6 +120,12 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
   EXPECT_EQ(Json::parse(read_file(folder / "o" / "results.json")), results);
   EXPECT_EQ(read_file(folder / "o" / "results.md"), page);
 
+  // What is gone is not made again for the tables alone; those that it was in stay.
+  std::filesystem::remove_all(folder / "o" / "searches");
+  EXPECT_EQ(run_program(with(command, {"--tables"})).status, 0);
+  EXPECT_EQ(value_of(Json::parse(read_file(folder / "o" / "results.json")), "accuracy", 0), accuracy);
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "o" / "searches"));
+
   // One of them with fewer seeds: the tables of the others stay.
   std::vector<std::string> fewer = with(command, {"--seeds", "1"});
   std::ranges::replace(fewer, "all", "rates");
