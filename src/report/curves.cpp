@@ -63,7 +63,23 @@ std::vector<Spread> band_between(const Series& low, const Series& high) {
   return band;
 }
 
+// Accuracies of several runs differ where they end: y begins where lowest_shown() says.
+void show_ends(Chart& chart) {
+  double best = 0;
+  for (const Series& line : chart.series) {
+    for (const Point& point : line.points) best = std::max(best, std::isfinite(point.y) ? point.y : 0);
+  }
+  const double from = lowest_shown(best);
+  chart.y_from = from;
+  for (Series& line : chart.series) {
+    std::erase_if(line.band, [&](const Spread& spread) { return spread.high < from; });
+    for (Spread& spread : line.band) spread.low = std::max(spread.low, from);
+  }
+}
+
 }  // namespace
+
+double lowest_shown(double best_accuracy) { return std::floor(best_accuracy * 0.75 * 10) / 10; }
 
 Chart accuracy_over_rounds(std::span<const RunSummary> runs) {
   return {.title = "Test accuracy over rounds",
@@ -81,6 +97,7 @@ Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
               .series = lines_of(runs, Over::kBytes, test_accuracy)};
   chart.log_x = std::ranges::all_of(
       chart.series, [](const Series& line) { return line.points.empty() || line.points.front().x > 0; });
+  if (chart.series.size() > 1) show_ends(chart);
   return chart;
 }
 

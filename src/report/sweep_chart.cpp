@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "report/curves.h"
 
 namespace subfleet {
 namespace {
@@ -37,11 +38,10 @@ Series line_of(const RunResult& run, double from, ChartOver over) {
   return line;
 }
 
-// Curves differ where they end: y begins at the whole ten percent below three quarters of the best.
-double lowest_shown(const SweepResults& results) {
+double best_accuracy(const SweepResults& results) {
   double best = 0;
   for (const RunResult& run : results.runs) best = std::max(best, run.accuracy ? run.accuracy->mean : 0);
-  return std::floor(best * 0.75 * 10) / 10;
+  return best;
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Chart sweep_chart(const SweepResults& results, ChartOver over) {
               .y_label = "test accuracy",
               .x_unit = bytes ? Unit::kBytes : Unit::kCount,
               .log_x = bytes,
-              .y_from = bytes ? lowest_shown(results) : 0,
+              .y_from = bytes ? lowest_shown(best_accuracy(results)) : 0,
               .series = {}};
   for (const RunResult& run : results.runs) {
     if (run.drawn && !run.seeds.empty()) chart.series.push_back(line_of(run, *chart.y_from, over));
