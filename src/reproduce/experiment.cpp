@@ -198,9 +198,10 @@ void check_values(const Experiment& experiment) {
     check("unit", value.unit, {"", "%", "x"});
     if (value.measure == "rank correlation") check("property", value.property, property_names());
     if (facts) continue;
-    if (const std::string key = missing_key(value, experiment.kind); !key.empty())
+    if (const std::string key = missing_key(value, experiment.kind); !key.empty()) {
       throw bad_request(experiment.name + ".toml",
                         fmt::format("measure '{}' needs '{}'", value.measure, key));
+    }
   }
 }
 
