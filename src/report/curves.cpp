@@ -63,12 +63,16 @@ std::vector<Spread> band_between(const Series& low, const Series& high) {
   return band;
 }
 
-// Accuracies of several runs differ where they end: y begins where lowest_shown() says.
+// Where several runs end nearly alike, they differ there: y begins where lowest_shown() says.
 void show_ends(Chart& chart) {
-  double best = 0;
+  constexpr double kNearlyAlike = 0.9;
+  std::vector<double> ends;
   for (const Series& line : chart.series) {
-    for (const Point& point : line.points) best = std::max(best, std::isfinite(point.y) ? point.y : 0);
+    if (!line.points.empty()) ends.push_back(line.points.back().y);
   }
+  if (ends.size() < 2) return;
+  const auto [worst, best] = std::ranges::minmax(ends);
+  if (!(worst >= kNearlyAlike * best)) return;
   const double from = lowest_shown(best);
   chart.y_from = from;
   for (Series& line : chart.series) {
@@ -97,7 +101,7 @@ Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
               .series = lines_of(runs, Over::kBytes, test_accuracy)};
   chart.log_x = std::ranges::all_of(
       chart.series, [](const Series& line) { return line.points.empty() || line.points.front().x > 0; });
-  if (chart.series.size() > 1) show_ends(chart);
+  show_ends(chart);
   return chart;
 }
 

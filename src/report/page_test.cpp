@@ -159,6 +159,10 @@ TEST(Report, CurvesOverBytesAddUpBothWays) {
   EXPECT_EQ(chart.series[1].points.front().x, 5e7);
   EXPECT_TRUE(chart.log_x);
   EXPECT_FALSE(accuracy_over_bytes(std::array{run_of("a", 1000, 0.1), run_of("b", 0, 0.1)}).log_x) << "no 0";
+  EXPECT_FALSE(accuracy_over_bytes(std::array{run_of("a", 1000, 0.1), run_of("b", 10, 0.05)}).y_from);
+  const Chart alike = accuracy_over_bytes(std::array{run_of("a", 1000, 0.2), run_of("b", 10, 0.19)});
+  EXPECT_NEAR(alike.y_from.value_or(0), lowest_shown(alike.series[0].points.back().y), 1e-12);
+  EXPECT_GT(alike.y_from.value_or(0), 0);
 }
 
 }  // namespace
