@@ -8,7 +8,6 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 
 #include "base/file.h"
@@ -98,6 +97,25 @@ std::map<std::string, double> read_times(const fs::path& path) {
   return times;
 }
 
+// What place() has put behind a name: "3-0123456789.json" of "gold-3-0123456789.json", from the seed on.
+// Empty if the name is not of its making.
+std::string_view settings_in(std::string_view name) {
+  constexpr size_t kDigits = 10;
+  constexpr auto kNone = std::string_view::npos;
+  const auto is_all = [](std::string_view text, const char* digits) {
+    return !text.empty() && text.find_first_not_of(digits) == kNone;
+  };
+  for (size_t dash = name.rfind('-'); dash != kNone && dash > 0; dash = name.rfind('-', dash - 1)) {
+    const std::string_view hash = name.substr(dash + 1, kDigits), rest = name.substr(dash + 1 + hash.size());
+    const size_t before = name.rfind('-', dash - 1);
+    if (hash.size() == kDigits && is_all(hash, "0123456789abcdef") && before != kNone &&
+        is_all(name.substr(before + 1, dash - before - 1), "0123456789") &&
+        (rest.empty() || std::string_view("_-.").find(rest.front()) != kNone))
+      return name.substr(before + 1);
+  }
+  return {};
+}
+
 // One with a run folder, not a file.
 bool is_run(const Trial& trial) { return trial.kind == ExperimentKind::kRuns && trial.members.empty(); }
 
@@ -123,13 +141,12 @@ Pool::Pool(const fs::path& path, Use use) : path_(path) {
     for (const char* folder : kFolders) make_folder(path / folder);
     lock_.emplace(path);
   }
-  static const std::regex kEnd(R"(-(\d+-[0-9a-f]{10}(_.*|-of-\d+)?(\.json)?)$)");
   for (const char* folder : kFolders) {
     std::error_code missing;
     for (const auto& entry : fs::directory_iterator(path / folder, missing)) {
       const std::string name = entry.path().filename().string();
-      if (std::smatch end; std::regex_search(name, end, kEnd))
-        places_.emplace(folder + end.str(1), entry.path());
+      if (const auto settings = settings_in(name); !settings.empty())
+        places_.emplace(folder + std::string(settings), entry.path());
     }
   }
 }
