@@ -71,8 +71,8 @@ class Reproduction {
         count_from(i);
       }
       make(i, watch);
-      write_results(names);
-      const ExperimentResult result = experiment_result(experiments_[i], pool_);
+      const ExperimentResult result = write_table(experiments_[i]);
+      put_together(names);
       if (!experiments_[i].values.empty())
         say(fmt::format("\n{}\n{}", experiments_[i].title, reproduce_table(result)));
     }
@@ -95,11 +95,11 @@ class Reproduction {
 
   void summarise() const {
     std::vector<std::vector<std::string>> lines{{"experiment", "reading", "compared", "agree"}};
-    for (const Experiment& experiment : experiments_) {
-      for (const Agreement& one : agreements(experiment_result(experiment, pool_))) {
+    for (const auto& [name, readings] : agreements_) {
+      for (const Agreement& one : readings) {
         if (one.compared == 0) continue;
-        lines.push_back({experiment.name, one.reading.empty() ? "-" : one.reading,
-                         fmt::format("{}", one.compared), fmt::format("{}", one.agree)});
+        lines.push_back({name, one.reading.empty() ? "-" : one.reading, fmt::format("{}", one.compared),
+                         fmt::format("{}", one.agree)});
       }
     }
     if (lines.size() > 1) say(fmt::format("\n{}", align_table(lines, "llrr")));
@@ -109,19 +109,36 @@ class Reproduction {
                     (pool_.path() / kTable).string(), pool_.path().string()));
   }
 
-  // `names`: of all experiments that there are, in their order.
-  void write_results(const std::vector<std::string>& names) const {
+  // Of what is there.
+  void write_tables(const std::vector<std::string>& names) {
     for (const Experiment& experiment : experiments_) {
       const std::vector<Trial> trials = pool_.trials(experiment);
-      if (!trials.empty() && std::ranges::none_of(trials, is_finished)) continue;
-      const ExperimentResult result = experiment_result(experiment, pool_);
-      write_file(table(experiment.name, ".md"), reproduce_markdown(result));
-      write_file(table(experiment.name, ".json"), reproduce_json(result));
-      for (const Picture& picture : reproduce_pictures(result)) {
-        write_file(pool_.path() / picture.file,
-                   svg_file(picture.chart, {.width = 900, .plot_height = 400, .follows_reader = false}));
-      }
+      if (trials.empty() || std::ranges::any_of(trials, is_finished)) write_table(experiment);
     }
+    put_together(names);
+  }
+
+ private:
+  static constexpr auto kTable = "results.md", kResults = "results.json";
+
+  std::filesystem::path table(const std::string& name, const char* end) const {
+    return pool_.path() / "tables" / (name + end);
+  }
+
+  ExperimentResult write_table(const Experiment& experiment) {
+    ExperimentResult result = experiment_result(experiment, pool_);
+    write_file(table(experiment.name, ".md"), reproduce_markdown(result));
+    write_file(table(experiment.name, ".json"), reproduce_json(result));
+    for (const Picture& picture : reproduce_pictures(result)) {
+      write_file(pool_.path() / picture.file,
+                 svg_file(picture.chart, {.width = 900, .plot_height = 400, .follows_reader = false}));
+    }
+    agreements_.emplace_back(experiment.name, agreements(result));
+    return result;
+  }
+
+  // The tables of this call and of earlier ones. `names`: of all experiments that there are, in their order.
+  void put_together(const std::vector<std::string>& names) const {
     std::string text =
         "# The paper's numbers, and ours\n\n"
         "✓: ours is the same, or the paper's number lies within our 95 % interval (Student's t over seeds), "
@@ -136,13 +153,6 @@ class Reproduction {
     }
     write_file(pool_.path() / kTable, text);
     write_file(pool_.path() / kResults, fmt::format("[\n{}\n]\n", fmt::join(json, ",\n")));
-  }
-
- private:
-  static constexpr auto kTable = "results.md", kResults = "results.json";
-
-  std::filesystem::path table(const std::string& name, const char* end) const {
-    return pool_.path() / "tables" / (name + end);
   }
 
   void say(const std::string& line) const {
@@ -253,6 +263,8 @@ class Reproduction {
   }
 
   std::vector<Experiment> experiments_;
+  std::vector<std::pair<std::string, std::vector<Agreement>>>
+      agreements_;  // by the names of those with a table
   const ReproduceOptions& options_;
   Pool pool_;
   SharedFleets fleets_;
@@ -274,8 +286,7 @@ void reproduce(const ReproduceOptions& options) {
   }
   Reproduction work(std::move(chosen), options);
   if (options.list) return work.list();
-  if (!options.tables) work.make_all(library.names());
-  work.write_results(library.names());
+  options.tables ? work.write_tables(library.names()) : work.make_all(library.names());
   work.summarise();
 }
 

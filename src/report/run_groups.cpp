@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/differences.h"
+#include "reproduce/pool.h"
 #include "sweep/results.h"
 
 namespace subfleet {
@@ -16,18 +17,12 @@ namespace {
 
 constexpr auto kSeed = "run.seed";
 
-// Without the end by which `subfleet reproduce` tells settings apart: "gold-3" of "gold-3-0123456789".
-std::string_view without_settings(std::string_view name) {
-  const std::string_view end = name.substr(std::min(name.size(), name.find_last_of('-')));
-  constexpr size_t kDigits = 10;
-  const bool is_that =
-      end.size() == kDigits + 1 && end.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
-  return is_that ? name.substr(0, name.size() - end.size()) : name;
-}
-
-// "gold" of "gold-3", "gold-seed3" and "gold/seed=3", if that is the run's seed.
+// "gold" of "gold-3", "gold-seed3" and "gold/seed=3", if that is the run's seed; and of what a pool makes of
+// it.
 std::string name_without_seed(const RunSummary& run) {
-  std::string_view name = without_settings(run.name);
+  std::string_view name = run.name;
+  if (const auto settings = settings_in(name); !settings.empty())
+    return std::string(name.substr(0, name.size() - settings.size() - 1));
   const std::string seed = fmt::format("{}", run.seed.value_or(0));
   const auto strip = [&](std::string_view end) {
     if (name.size() > end.size() && name.ends_with(end)) name.remove_suffix(end.size());

@@ -309,7 +309,7 @@ std::string settings_name(const Config& config) {
   const std::filesystem::path data = (std::filesystem::path(config.data.path) / "").parent_path();
   if (!data.empty()) hash.add(data.filename().string());
   hash.add(model_toml(resolve_model(config.model)));
-  return fmt::format("{:016x}", hash.value()).substr(0, 10);
+  return fmt::format("{:016x}", hash.value()).substr(0, kSettingsDigits);
 }
 
 }  // namespace subfleet

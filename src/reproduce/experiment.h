@@ -80,5 +80,6 @@ uint64_t member_seed(uint64_t seed, uint32_t member);
 // Names a configuration by everything that decides what comes of it, so that equal ones share a folder. Of
 // where its data lie only the last folder's name counts: they are the same elsewhere.
 std::string settings_name(const Config& config);
+inline constexpr size_t kSettingsDigits = 10;  // of such a name, in hex
 
 }  // namespace subfleet

@@ -97,25 +97,6 @@ std::map<std::string, double> read_times(const fs::path& path) {
   return times;
 }
 
-// What place() has put behind a name: "3-0123456789.json" of "gold-3-0123456789.json", from the seed on.
-// Empty if the name is not of its making.
-std::string_view settings_in(std::string_view name) {
-  constexpr size_t kDigits = 10;
-  constexpr auto kNone = std::string_view::npos;
-  const auto is_all = [](std::string_view text, const char* digits) {
-    return !text.empty() && text.find_first_not_of(digits) == kNone;
-  };
-  for (size_t dash = name.rfind('-'); dash != kNone && dash > 0; dash = name.rfind('-', dash - 1)) {
-    const std::string_view hash = name.substr(dash + 1, kDigits), rest = name.substr(dash + 1 + hash.size());
-    const size_t before = name.rfind('-', dash - 1);
-    if (hash.size() == kDigits && is_all(hash, "0123456789abcdef") && before != kNone &&
-        is_all(name.substr(before + 1, dash - before - 1), "0123456789") &&
-        (rest.empty() || std::string_view("_-.").find(rest.front()) != kNone))
-      return name.substr(before + 1);
-  }
-  return {};
-}
-
 // One with a run folder, not a file.
 bool is_run(const Trial& trial) { return trial.kind == ExperimentKind::kRuns && trial.members.empty(); }
 
@@ -269,6 +250,23 @@ std::optional<double> Pool::seconds(std::span<const Experiment> experiments) con
     }
   }
   return sum;
+}
+
+std::string_view settings_in(std::string_view name) {
+  constexpr auto kNone = std::string_view::npos;
+  const auto is_all = [](std::string_view text, const char* digits) {
+    return !text.empty() && text.find_first_not_of(digits) == kNone;
+  };
+  for (size_t dash = name.rfind('-'); dash != kNone && dash > 0; dash = name.rfind('-', dash - 1)) {
+    const std::string_view hash = name.substr(dash + 1, kSettingsDigits),
+                           rest = name.substr(dash + 1 + hash.size());
+    const size_t before = name.rfind('-', dash - 1);
+    if (hash.size() == kSettingsDigits && is_all(hash, "0123456789abcdef") && before != kNone &&
+        is_all(name.substr(before + 1, dash - before - 1), "0123456789") &&
+        (rest.empty() || std::string_view("_-.").find(rest.front()) != kNone))
+      return name.substr(before + 1);
+  }
+  return {};
 }
 
 bool is_finished(const Trial& trial) {

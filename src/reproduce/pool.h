@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reproduce/experiment.h"
@@ -79,6 +80,10 @@ class Pool {
   std::optional<FolderLock> lock_;
   mutable std::map<std::string, std::filesystem::path> places_;  // by folder and settings
 };
+
+// What a pool puts behind the name of a run, from the seed on: "3-0123456789.json" of
+// "gold-3-0123456789.json". Empty if the name is not a pool's.
+std::string_view settings_in(std::string_view name);
 
 // Of an ensemble: that its test is saved, whether or not its members' folders are still there.
 bool is_finished(const Trial& trial);

@@ -81,7 +81,7 @@ std::vector<Predicted> predicted(const std::string& property, const Measured& me
     if (percent.interval) *percent.interval *= 100;
     Predicted& one = runs.emplace_back(Predicted{run.name, book_property(property, run.config), percent, {}});
     for (const SeedResult& seed : measured.results.runs[i].seeds) {
-      if (seed.accuracy) one.by_seed[seed.seed] = *seed.accuracy;
+      if (seed.accuracy) one.by_seed[seed.seed] = 100 * *seed.accuracy;
     }
   }
   return runs;
