@@ -163,5 +163,15 @@ TEST(TextChart, ColourIsOnlyThereWhenAskedForAndIsSwitchedOff) {
   }
 }
 
+TEST(Chart, PointsAloneHaveErrorBarsAndNoLine) {
+  Chart chart = chart_of({{"a", {{1, 0.5}}, {{1, 0.4, 0.6}}}, {"equal", {{0, 0}, {1, 1}}}});
+  EXPECT_EQ(svg_file(chart).find("class=\"error s0\""), std::string::npos);
+  chart.points_alone = true;
+  const std::string svg = svg_file(chart);
+  EXPECT_NE(svg.find("class=\"error s0\""), std::string::npos);
+  EXPECT_NE(svg.find("class=\"level\" d=\"M"), std::string::npos) << "what has no band is a dashed line";
+  EXPECT_EQ(markup_fault(svg), "");
+}
+
 }  // namespace
 }  // namespace subfleet

@@ -12,8 +12,8 @@ namespace subfleet {
 // The curves of the report: one line per group of runs, the mean over the seeds that have come so far; the
 // lowest and the highest seed are a band around it.
 Chart accuracy_over_rounds(std::span<const RunSummary> runs);
-Chart accuracy_over_bytes(
-    std::span<const RunSummary> runs);  // on a log scale; of runs that end nearly alike, the ends
+// On a log scale; of runs that end nearly alike, the ends.
+Chart accuracy_over_bytes(std::span<const RunSummary> runs);
 Chart test_loss_over_rounds(std::span<const RunSummary> runs);
 Chart training_accuracy_over_rounds(std::span<const RunSummary> runs);
 Chart training_loss_over_rounds(std::span<const RunSummary> runs);
