@@ -140,8 +140,9 @@ class Reproduction {
   // The tables of this call and of earlier ones. `names`: of all experiments that there are, in their order.
   void put_together(const std::vector<std::string>& names) const {
     std::string text =
-        "# The paper's numbers, and ours\n\n"
-        "✓: ours is the same, or the paper's number lies within our 95 % interval (Student's t over seeds), "
+        "# What came of it\n\n"
+        "Beside a number of the paper, ✓: ours is the same, or the paper's number lies within our 95 % "
+        "interval (Student's t over seeds), "
         "or, for a share of searches, Fisher's exact test does not tell the two apart at 5 %; ✗: it does "
         "not. In brackets: Wilson's 95 % interval of a share. The paper trained with 3,400 writers of "
         "EMNIST62.\n\n";

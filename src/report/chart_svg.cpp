@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -18,10 +19,44 @@ constexpr double kLeft = 74, kRight = 28, kTitleBase = 32, kLegendTop = 56, kLeg
 constexpr size_t kMostDots = 120;        // of one series
 constexpr size_t kMostPagePoints = 400;  // of one series: more than a page has pixels for
 
-std::string_view dashes(size_t series) {
-  constexpr std::array<std::string_view, 3> kDashes{"", " stroke-dasharray=\"7 5\"",
-                                                    " stroke-dasharray=\"2 5\""};
-  return kDashes[series / kChartColours % kDashes.size()];
+constexpr std::array<std::string_view, 3> kDashes{"", " stroke-dasharray=\"7 5\"",
+                                                  " stroke-dasharray=\"2 5\""};
+
+// How a line is told from others.
+struct LineLook {
+  size_t colour = 0;
+  std::string_view dashes;
+};
+
+LineLook look_by_place(size_t series) {
+  return {.colour = series % kChartColours, .dashes = kDashes[series / kChartColours % kDashes.size()]};
+}
+
+size_t place_in(std::vector<std::string_view>& parts, std::string_view part) {
+  const auto place = std::ranges::find(parts, part) - parts.begin();
+  if (static_cast<size_t>(place) == parts.size()) parts.push_back(part);
+  return static_cast<size_t>(place);
+}
+
+// Names that are combinations of few parts, as "gold, FAVG" and "same, FedAdam", have a colour for what
+// stands before the comma and dashes for what follows; of others, each series has a look of its own.
+std::vector<LineLook> looks_of(const Chart& chart) {
+  std::vector<LineLook> by_place, by_name;
+  std::vector<std::string_view> firsts, seconds;
+  bool split = true;
+  for (const Series& series : chart.series) {
+    by_place.push_back(look_by_place(by_place.size()));
+    const std::string_view name = series.name;
+    const size_t comma = name.rfind(", ");
+    split = split && comma != std::string_view::npos;
+    if (!split) continue;
+    const size_t colour = place_in(firsts, name.substr(0, comma));
+    const size_t dashes = place_in(seconds, name.substr(comma));
+    by_name.push_back({.colour = colour, .dashes = kDashes[dashes % kDashes.size()]});
+  }
+  const bool combined = split && firsts.size() > 1 && seconds.size() > 1 && firsts.size() <= kChartColours &&
+                        seconds.size() <= kDashes.size() && chart.series.size() > firsts.size();
+  return combined ? by_name : by_place;
 }
 
 struct LegendEntry {
@@ -51,11 +86,14 @@ std::vector<LegendEntry> legend_of(const Chart& chart, double chart_width) {
 class SvgWriter {
  public:
   SvgWriter(const Chart& chart, const SvgLook& look)
-      : chart_(chart), look_(look), axes_(chart_axes(chart, 8, 6)) {}
+      : chart_(chart), look_(look), axes_(chart_axes(chart, 8, 6)) {
+    for (size_t i = 0; i < chart.series.size(); ++i) looks_.push_back(look_by_place(i));
+  }
 
   // With a style, a background and a legend of its own, and values under the pointer.
   std::string write_file() {
     legend_ = legend_of(chart_, look_.width);
+    looks_ = looks_of(chart_);
     place();
     open_element(fmt::format(R"( width="{:g}" height="{:g}" {})", look_.width, height_, kChartMarker));
     add("<style>{}{}</style>\n", kChartStyle, look_.follows_reader ? kDarkChartStyle : "");
@@ -152,7 +190,8 @@ class SvgWriter {
       if (chart_.points_alone && chart_.series[i].band.empty()) {
         add("<path class=\"level\" d=\"M{:g} {:g}h20\"/>", x + 1, y - 4.5);
       } else {
-        add("<path class=\"line s{}\"{} d=\"M{:g} {:g}h20\"/>", i % kChartColours, dashes(i), x + 1, y - 4.5);
+        add("<path class=\"line s{}\"{} d=\"M{:g} {:g}h20\"/>", looks_[i].colour, looks_[i].dashes, x + 1,
+            y - 4.5);
       }
       add("<text class=\"name\" x=\"{:g}\" y=\"{:g}\">{}</text>\n", x + 30, y, escape_markup(name));
     }
@@ -177,7 +216,7 @@ class SvgWriter {
     for (const Spread& spread : chart_.series[index].band) {
       const double x = x_of(spread.x), high = y_of(spread.high), low = y_of(spread.low);
       add("<path class=\"error s{}\" d=\"M{:.1f} {:.1f}h{:g}M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}h{:g}\"/>\n",
-          index % kChartColours, x - kHalf, high, 2 * kHalf, x, high, low, x - kHalf, low, 2 * kHalf);
+          looks_[index].colour, x - kHalf, high, 2 * kHalf, x, high, low, x - kHalf, low, 2 * kHalf);
     }
   }
 
@@ -189,7 +228,7 @@ class SvgWriter {
     };
     for (const Spread& spread : band) go_to(spread.x, spread.high);
     for (auto spread = band.rbegin(); spread != band.rend(); ++spread) go_to(spread->x, spread->low);
-    if (!path.empty()) add("<path class=\"{} d{}\" d=\"{}Z\"/>\n", style, index % kChartColours, path);
+    if (!path.empty()) add("<path class=\"{} d{}\" d=\"{}Z\"/>\n", style, looks_[index].colour, path);
   }
 
   // The points of a series that can be placed, and the path through them.
@@ -218,7 +257,7 @@ class SvgWriter {
     const auto [placed, path] = line_of(chart_.series[index]);
     if (placed.empty()) return false;
     if (!chart_.points_alone) {
-      add("<path class=\"line s{}\"{} d=\"{}\"/>\n", index % kChartColours, dashes(index), path);
+      add("<path class=\"line s{}\"{} d=\"{}\"/>\n", looks_[index].colour, looks_[index].dashes, path);
     } else if (chart_.series[index].band.empty()) {
       add("<path class=\"level\" d=\"{}\"/>\n", path);
       return true;
@@ -238,9 +277,9 @@ class SvgWriter {
     for (const Point& point : placed)
       fmt::format_to(std::back_inserter(values), "{:.6g} {:.5g} ", point.x, point.y);
     values.pop_back();
-    add("<path class=\"line s{}\"{} d=\"{}\" data-v=\"{}\"/>", index % kChartColours, dashes(index), path,
-        values);
-    add("<circle class=\"end d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", index % kChartColours,
+    add("<path class=\"line s{}\"{} d=\"{}\" data-v=\"{}\"/>", looks_[index].colour, looks_[index].dashes,
+        path, values);
+    add("<circle class=\"end d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", looks_[index].colour,
         x_of(placed.back().x), y_of(placed.back().y));
     return true;
   }
@@ -254,7 +293,7 @@ class SvgWriter {
     };
     add("<circle class=\"{} d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\"><title>{}: {} {}, {} "
         "{}</title></circle>\n",
-        seen ? "end" : "dot", index % kChartColours, x_of(point.x), y_of(point.y),
+        seen ? "end" : "dot", looks_[index].colour, x_of(point.x), y_of(point.y),
         escape_markup(chart_.series[index].name), escape_markup(chart_.x_label),
         value(point.x, chart_.x_unit), escape_markup(chart_.y_label), value(point.y, chart_.y_unit));
   }
@@ -263,6 +302,7 @@ class SvgWriter {
   SvgLook look_;
   Axes axes_;
   std::vector<LegendEntry> legend_;
+  std::vector<LineLook> looks_;  // of each series
   double top_ = 0, bottom_ = 0, height_ = 0;
   std::string svg_;
 };
@@ -293,9 +333,10 @@ std::string svg_element(const Chart& chart) {
 }
 
 std::string line_sample(size_t series) {
+  const LineLook look = look_by_place(series);
   return fmt::format(
       R"(<svg class="chart" viewBox="0 0 26 10" width="26" height="10"><path class="line s{}"{} d="M2 5h22"/></svg>)",
-      series % kChartColours, dashes(series));
+      look.colour, look.dashes);
 }
 
 std::string chart_style() { return fmt::format("{}{}", kChartStyle, kDarkChartStyle); }

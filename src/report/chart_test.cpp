@@ -173,5 +173,28 @@ TEST(Chart, PointsAloneHaveErrorBarsAndNoLine) {
   EXPECT_EQ(markup_fault(svg), "");
 }
 
+size_t count_of(const std::string& text, std::string_view what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(Chart, NamesThatAreCombinationsShareColoursAndDashes) {
+  const std::vector<Point> points{{1, 0.2}, {2, 0.3}};
+  const auto lines = [&](const std::vector<std::string>& names, std::string_view look) {
+    std::vector<Series> series;
+    for (const std::string& name : names) series.push_back({name, points});
+    return count_of(svg_file(chart_of(series)), look) / 2;  // each is in the legend, too
+  };
+  const std::vector<std::string> combined{"gold, FedAdam", "same, FedAdam", "gold, FAVG", "same, FAVG"};
+  EXPECT_EQ(lines(combined, "<path class=\"line s0\" d"), 1);
+  EXPECT_EQ(lines(combined, "<path class=\"line s0\" stroke-dasharray"), 1);
+  EXPECT_EQ(lines(combined, "<path class=\"line s1\" stroke-dasharray"), 1);
+  EXPECT_EQ(lines(combined, "<path class=\"line s2\""), 0);
+  const std::vector<std::string> others{"gold, FedAdam", "same, FAVG", "random"};
+  EXPECT_EQ(lines(others, "stroke-dasharray"), 0);
+  EXPECT_EQ(lines(others, "<path class=\"line s2\" d"), 1);
+}
+
 }  // namespace
 }  // namespace subfleet

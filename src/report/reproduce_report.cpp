@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "report/markdown.h"
@@ -18,9 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::vector<std::string>>;
 
-// As many decimals as the paper prints, and one more; without one, four digits in all.
+// As many decimals as the paper prints, and one more; where it has no number, four digits in all.
 std::string number_text(double number, const Claim& paper) {
-  if (paper.kind == Claim::Kind::kNone) return fmt::format("{:.4g}", number);
+  if (paper.kind != Claim::Kind::kEqual) return fmt::format("{:.4g}", number);
   const int decimals = static_cast<int>(std::lround(-std::log10(2 * paper.half_digit)));
   return fmt::format("{:.{}f}", number, decimals == 0 && number == std::round(number) ? 0 : decimals + 1);
 }
@@ -30,8 +31,9 @@ std::string unit_text(const std::string& unit) { return unit == "%" ? " %" : uni
 // The mean and its interval, of which two digits say enough where the paper has no number.
 std::string estimate_text(const Estimate& ours, const Claim& paper) {
   if (!ours.interval) return number_text(ours.mean, paper);
-  const double interval = *ours.interval;
-  if (paper.kind != Claim::Kind::kNone || !(interval > 0))
+  constexpr double kRounding = 1e-9;  // equal values, summed
+  const double interval = *ours.interval > kRounding ? *ours.interval : 0;
+  if (paper.kind == Claim::Kind::kEqual || interval == 0)
     return fmt::format("{} ± {}", number_text(ours.mean, paper), number_text(interval, paper));
   const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(interval))));
   return fmt::format("{:.{}f} ± {:.{}f}", ours.mean, decimals, interval, decimals);
@@ -261,8 +263,9 @@ std::vector<Picture> reproduce_pictures(const ExperimentResult& result) {
     if (experiment.kind == ExperimentKind::kRuns) {
       add(stem + "-rounds.svg", sweep_chart(measured.results, ChartOver::kRounds));
       add(stem + "-bytes.svg", sweep_chart(measured.results, ChartOver::kBytes));
+      std::set<std::string> properties;
       for (const ExpectedValue& value : experiment.values) {
-        if (value.measure == "rank correlation")
+        if (value.measure == "rank correlation" && properties.insert(value.property).second)
           add(fmt::format("{}-{}.svg", stem, value.property), predictor_chart(value.property, measured));
       }
     } else if (experiment.kind == ExperimentKind::kRates) {
