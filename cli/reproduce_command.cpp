@@ -210,7 +210,7 @@ class Reproduction {
     }
   }
 
-  // Trials that differ in their seeds alone; false if they were stopped.
+  // Trials that can be made side by side; false if they were stopped.
   bool make(size_t number, const std::vector<Trial>& group, const InterruptWatch& watch) {
     const Trial& first = group.front();
     std::vector<uint64_t> seeds;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// Runs that differ in their seeds alone, made side by side.
+// Runs that differ in little but their seeds, made side by side.
 namespace subfleet::cli {
 
 // --together: how many at once.

@@ -16,6 +16,7 @@ std::string but_for_seed(const Trial& trial) {
   if (!trial.members.empty()) return trial.path.string();
   Config config = trial.config;
   config.run.seed = 0;
+  config.server.lr = 1;  // the server's own affair: seeds may have rates of their own
   return trial.name + data_settings(config) + settings_name(config);
 }
 

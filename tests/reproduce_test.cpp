@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "program.h"
@@ -214,6 +216,55 @@ TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
   EXPECT_NE(mean(4, 0), mean(4, 1)) << "not all hold all";
 }
 
+// A run goes on as its own search did; or, where the file says so, all seeds have one rate.
+TEST(Reproduce, RatesAreThoseOfTheOwnSearchOrThoseFoundMostOften) {
+  const TemporaryFolder folder;
+  const std::filesystem::path experiments = tiny_paper(folder);
+  write_file(experiments / "paper" / "alike.toml",
+             "title = \"L\"\nrates_from = \"searches\"\nrate = \"most often\"\nseeds = [1, 2]\n" +
+                 std::string(kCommon));
+  const auto reproduce = [&](const char* what, const std::filesystem::path& out, const char* together = "1") {
+    const Outcome outcome = run_program({"reproduce", what, "--experiments", experiments.string(),
+                                         "--together", together, "--out", out.string()});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+  };
+  reproduce("searches", folder / "o");
+  const std::map<std::string, double> found{{"1", 0.001}, {"2", 0.002}};
+  for (const auto& file : std::filesystem::directory_iterator(folder / "o" / "searches")) {
+    Json search = Json::parse(read_file(file.path()));
+    const std::string name = file.path().filename().string();
+    search["outcome"] = "found";
+    search["best"] = found.at(name.substr(name.find('-') + 1, 1));
+    search["rounds"] = 3;
+    write_file(file.path(), search.dump());
+  }
+  std::filesystem::copy(folder / "o", folder / "two", std::filesystem::copy_options::recursive);
+  const auto rates = [&] {
+    std::multiset<std::string> all;
+    for (const auto& run : std::filesystem::directory_iterator(folder / "o" / "runs")) {
+      const std::string config = read_file(run.path() / "config.toml");
+      const size_t rate = config.find("lr = ", config.find("[server]")) + 5;
+      const std::string name = run.path().filename().string();
+      all.insert("seed = " + name.substr(name.find('-') + 1, 1) +
+                 ", lr = " + config.substr(rate, config.find('\n', rate) - rate));
+    }
+    return all;
+  };
+  using Rates = std::multiset<std::string>;
+  const std::string own = "seed = 1, lr = 0.001", of_another = "seed = 2, lr = 0.002";
+  reproduce("accuracy", folder / "o");
+  EXPECT_EQ(rates(), (Rates{own, own, own, of_another, of_another, of_another}));
+  reproduce("alike", folder / "o");
+  const std::string lower = "seed = 2, lr = 0.001";
+  EXPECT_EQ(rates(), (Rates{own, own, own, lower, lower, lower, of_another, of_another, of_another}));
+
+  reproduce("accuracy", folder / "two", "2");
+  const auto accuracy = [](const std::filesystem::path& out) {
+    return value_of(Json::parse(read_file(out / "results.json")), "accuracy", 0);
+  };
+  EXPECT_EQ(accuracy(folder / "o"), accuracy(folder / "two"));
+}
+
 // One sub-model for all has the same mean over its holders as over all: the experiments train it once.
 TEST(Reproduce, WhereAllHoldTheSameTheMeansAreOne) {
   const TemporaryFolder folder;
@@ -374,6 +425,8 @@ TEST(Reproduce, BadRequestsAreOneLine) {
       with_file("runs_of = \"searches\"\n[[value]]\nmeasure = \"rounds\"\nrun = \"nobody\""), 2,
       "bad.toml: run: unknown 'nobody'");
   expect_one_line_error(with_file("runs_of = \"bad\""), 2, "is made from itself");
+  expect_one_line_error(with_file("rate = \"own\""), 2, "bad.toml: rate: says which rate of rates_from");
+  expect_one_line_error(with_file("rates_from = \"searches\"\nrate = \"best\""), 2, "rate: unknown 'best'");
   const auto with_members = [&](const std::string& keys, const std::string& settings) {
     return with_file(keys + "\n[[run]]\nname = \"a\"\nmembers = 2\n" + settings);
   };

@@ -29,8 +29,8 @@ const std::vector<std::pair<std::string, ExperimentKind>>& kinds() {
 }
 
 // The keys of an experiment that a sweep has not.
-const std::vector<std::string> kOwnKeys{"paper",   "about",      "kind",    "rates",
-                                        "runs_of", "rates_from", "reading", "value"};
+const std::vector<std::string> kOwnKeys{"paper",      "about", "kind",    "rates", "runs_of",
+                                        "rates_from", "rate",  "reading", "value"};
 
 std::string text_of(const toml::table& table, const char* key) {
   const toml::node* node = table.get(key);
@@ -49,6 +49,17 @@ ExperimentKind kind_of(const toml::table& file) {
     known.push_back(text);
   }
   throw unknown_name("kind", name, known);
+}
+
+// Whose rate runs with rates_from take.
+bool takes_own_rates(const toml::table& file, const Experiment& experiment) {
+  const std::vector<std::string> known{"own", "most often"};
+  const std::string whose = text_of(file, "rate");
+  if (whose.empty() || (whose == known[0] && !experiment.rates_from.empty())) return true;
+  if (experiment.rates_from.empty())
+    throw bad_request("rate", "says which rate of rates_from, which is not there");
+  if (whose != known[1]) throw unknown_name("rate", whose, known);
+  return false;
 }
 
 std::vector<double> numbers_of(const toml::table& table, const char* key) {
@@ -249,6 +260,7 @@ Experiment parse_experiment(std::string_view text, const std::string& name,
     experiment.rates = numbers_of(file, "rates");
     experiment.runs_of = text_of(file, "runs_of");
     experiment.rates_from = text_of(file, "rates_from");
+    experiment.own_rates = takes_own_rates(file, experiment);
     if ((experiment.kind == ExperimentKind::kRates) != !experiment.rates.empty() &&
         experiment.runs_of.empty())
       throw bad_request("rates", "are what kind = \"rates\" needs, and no other");

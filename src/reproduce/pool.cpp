@@ -329,13 +329,18 @@ bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& 
         throw bad_request(experiment.name + ".toml",
                           fmt::format("{} has no run '{}' to take a rate from", searches.name, run.name));
       }
+      const auto rate_of = [](double log10) { return std::stod(fmt::format("{:.4g}", std::pow(10, log10))); };
+      const auto& by_seed = found.searches[static_cast<size_t>(searched - runs.begin())];
       std::map<double, size_t> votes;
-      for (const auto& search : found.searches[static_cast<size_t>(searched - runs.begin())]) {
-        if (search && search->log10) ++votes[*search->log10];
+      for (size_t seed = 0; seed < by_seed.size(); ++seed) {
+        const auto& search = by_seed[seed];
+        if (!search || !search->log10) continue;
+        ++votes[*search->log10];
+        if (experiment.own_rates) run.own_rates[found.plan->seeds[seed]] = rate_of(*search->log10);
       }
       if (votes.empty()) return false;
       const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
-      run.config.server.lr = std::stod(fmt::format("{:.4g}", std::pow(10, most->first)));
+      run.config.server.lr = rate_of(most->first);
     }
   }
   return true;

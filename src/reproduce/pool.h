@@ -95,8 +95,9 @@ void save(const Trial& trial, std::span<const std::optional<uint32_t>> rounds, c
 // members have exchanged.
 void save(const Trial& ensemble, const std::optional<Evaluation>& test);
 
-// Gives the runs of an experiment with rates_from the rate that those searches found most often for the run
-// and reading of the same names, the lower of equals. False if one has none yet.
+// Gives the runs of an experiment with rates_from the rate that those searches found for the run and reading
+// of the same names: most often, the lower of equals, and with own_rates each seed for which there is a
+// search what that found. False if one has none yet.
 bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& pool);
 
 }  // namespace subfleet

@@ -197,6 +197,8 @@ std::string slug_of(const std::string& name) {
 Config SweepPlan::config(size_t run, uint64_t seed) const {
   Config config = runs[run].config;
   config.run.seed = seed;
+  const auto& rates = runs[run].own_rates;
+  if (const auto own = rates.find(seed); own != rates.end()) config.server.lr = own->second;
   return config;
 }
 

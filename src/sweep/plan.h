@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct SweepRun {
   bool drawn = true;  // a line of the chart
   // So many models are trained of it, each with a seed of its own, and answer together; 1: a run alone.
   uint32_t members = 1;
+  std::map<uint64_t, double> own_rates = {};  // server.lr of seeds that have one of their own
 };
 
 // What a sweep file asks for.
