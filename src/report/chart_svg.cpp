@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPageWidth = 600, kPageHeight = 280;  // on a page, charts stand side by side
 constexpr double kLeft = 74, kRight = 28, kTitleBase = 32, kLegendTop = 56, kLegendRow = 22, kBottom = 58;
-constexpr size_t kMostDots = 50;        // of one series
+constexpr size_t kMostDots = 50;         // of one series
 constexpr size_t kMostPagePoints = 400;  // of one series: more than a page has pixels for
 
 constexpr std::array<std::string_view, 3> kDashes{"", " stroke-dasharray=\"7 5\"",
