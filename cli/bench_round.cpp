@@ -14,6 +14,7 @@
 
 #include "base/peak_memory.h"
 #include "nn/training_operations.h"
+#include "search/candidate_runs.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
@@ -79,7 +80,6 @@ ModelSpec kept_part(ModelSpec model, double keep) {
 
 // The settings of one of the runs: draws and a server learning rate of its own, as in a search.
 Config candidate_of(const RoundCase& work, uint32_t index) {
-  constexpr uint32_t kDrawsApart = 1'000'000;
   Config config;
   config.model = work.model;
   config.round.clients = work.clients;

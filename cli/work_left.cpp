@@ -16,7 +16,8 @@ std::string but_for_seed(const Trial& trial) {
   if (!trial.members.empty()) return trial.path.string();
   Config config = trial.config;
   config.run.seed = 0;
-  config.server.lr = 1;  // the server's own affair: seeds may have rates of their own
+  config.server.lr = 1;  // runs that go on from searches have rates and draws of their own
+  config.run.first_draw = 0;
   return trial.name + data_settings(config) + settings_name(config);
 }
 

@@ -216,53 +216,66 @@ TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
   EXPECT_NE(mean(4, 0), mean(4, 1)) << "not all hold all";
 }
 
-// A run goes on as its own search did; or, where the file says so, all seeds have one rate.
-TEST(Reproduce, RatesAreThoseOfTheOwnSearchOrThoseFoundMostOften) {
+// A run goes on where its search's winner was; or, where the file says so, all seeds begin anew with one
+// rate.
+TEST(Reproduce, RunsGoOnFromTheirSearchesOrHaveTheRateThatMostFound) {
   const TemporaryFolder folder;
   const std::filesystem::path experiments = tiny_paper(folder);
-  write_file(experiments / "paper" / "alike.toml",
-             "title = \"L\"\nrates_from = \"searches\"\nrate = \"most often\"\nseeds = [1, 2]\n" +
+  write_file(experiments / "paper" / "anew.toml",
+             "title = \"N\"\nrates_from = \"searches\"\nrate = \"most often\"\nseeds = [1, 2]\n" +
                  std::string(kCommon));
-  const auto reproduce = [&](const char* what, const std::filesystem::path& out, const char* together = "1") {
+  const auto reproduce = [&](const char* what, const char* out, const char* together) {
     const Outcome outcome = run_program({"reproduce", what, "--experiments", experiments.string(),
-                                         "--together", together, "--out", out.string()});
+                                         "--together", together, "--out", (folder / out).string()});
     EXPECT_EQ(outcome.status, 0) << outcome.err;
   };
-  reproduce("searches", folder / "o");
-  const std::map<std::string, double> found{{"1", 0.001}, {"2", 0.002}};
-  for (const auto& file : std::filesystem::directory_iterator(folder / "o" / "searches")) {
-    Json search = Json::parse(read_file(file.path()));
-    const std::string name = file.path().filename().string();
-    search["outcome"] = "found";
-    search["best"] = found.at(name.substr(name.find('-') + 1, 1));
-    search["rounds"] = 3;
-    write_file(file.path(), search.dump());
-  }
-  std::filesystem::copy(folder / "o", folder / "two", std::filesystem::copy_options::recursive);
-  const auto rates = [&] {
-    std::multiset<std::string> all;
-    for (const auto& run : std::filesystem::directory_iterator(folder / "o" / "runs")) {
-      const std::string config = read_file(run.path() / "config.toml");
-      const size_t rate = config.find("lr = ", config.find("[server]")) + 5;
-      const std::string name = run.path().filename().string();
-      all.insert("seed = " + name.substr(name.find('-') + 1, 1) +
-                 ", lr = " + config.substr(rate, config.find('\n', rate) - rate));
+  const auto list = [&](const char* of) { return std::filesystem::directory_iterator(folder / "o" / of); };
+  // "random-2" of "random-2-0123456789", and what begins like a reading's search: its rounds' accuracies.
+  const auto slug = [](const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    return name.substr(0, name.find('-') + 2);
+  };
+  reproduce("accuracy", "o", "1");
+  std::multimap<std::string, std::vector<double>> winners;
+  for (const auto& file : list("searches")) {
+    const Json search = Json::parse(read_file(file.path()));
+    ASSERT_EQ(search.at("outcome"), "found") << "or this tests nothing";
+    for (const Json& candidate : search.at("candidates")) {
+      if (candidate.at("value") == search.at("best"))
+        winners.emplace(slug(file.path()), candidate.at("curve").get<std::vector<double>>());
     }
-    return all;
-  };
-  using Rates = std::multiset<std::string>;
-  const std::string own = "seed = 1, lr = 0.001", of_another = "seed = 2, lr = 0.002";
-  reproduce("accuracy", folder / "o");
-  EXPECT_EQ(rates(), (Rates{own, own, own, of_another, of_another, of_another}));
-  reproduce("alike", folder / "o");
-  const std::string lower = "seed = 2, lr = 0.001";
-  EXPECT_EQ(rates(), (Rates{own, own, own, lower, lower, lower, of_another, of_another, of_another}));
+  }
+  size_t runs = 0;
+  for (const auto& run : list("runs")) {
+    std::istringstream log(read_file(run.path() / "rounds.jsonl"));
+    std::vector<double> accuracies;
+    for (std::string line; std::getline(log, line);)
+      accuracies.push_back(Json::parse(line).at("train_accuracy_median").get<double>());
+    const auto [first, last] = winners.equal_range(slug(run.path()));
+    EXPECT_TRUE(std::any_of(first, last, [&](const auto& winner) {
+      const size_t rounds = std::min(winner.second.size(), accuracies.size());
+      return std::equal(accuracies.begin(), accuracies.begin() + static_cast<ptrdiff_t>(rounds),
+                        winner.second.begin());
+    })) << run.path();
+    ++runs;
+  }
+  EXPECT_EQ(runs, 6u) << "none in one reading, random in two, two seeds each";
 
-  reproduce("accuracy", folder / "two", "2");
-  const auto accuracy = [](const std::filesystem::path& out) {
-    return value_of(Json::parse(read_file(out / "results.json")), "accuracy", 0);
+  reproduce("accuracy", "two", "2");
+  const auto accuracy = [&](const char* out) {
+    return value_of(Json::parse(read_file(folder / out / "results.json")), "accuracy", 0);
   };
-  EXPECT_EQ(accuracy(folder / "o"), accuracy(folder / "two"));
+  EXPECT_EQ(accuracy("o"), accuracy("two"));
+
+  reproduce("anew", "o", "1");
+  std::map<std::string, std::set<std::string>> rates;  // by the run
+  for (const auto& run : list("runs")) {
+    const std::string config = read_file(run.path() / "config.toml");
+    if (config.find("first_draw = 0\n") == std::string::npos) continue;
+    const size_t rate = config.find("lr = ", config.find("[server]"));
+    rates[slug(run.path())].insert(config.substr(rate, config.find('\n', rate) - rate));
+  }
+  EXPECT_EQ(rates.at("none-1"), rates.at("none-2"));
 }
 
 // One sub-model for all has the same mean over its holders as over all: the experiments train it once.

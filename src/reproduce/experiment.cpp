@@ -51,8 +51,8 @@ ExperimentKind kind_of(const toml::table& file) {
   throw unknown_name("kind", name, known);
 }
 
-// Whose rate runs with rates_from take.
-bool takes_own_rates(const toml::table& file, const Experiment& experiment) {
+// Whether runs with rates_from go on from their searches.
+bool goes_on(const toml::table& file, const Experiment& experiment) {
   const std::vector<std::string> known{"own", "most often"};
   const std::string whose = text_of(file, "rate");
   if (whose.empty() || (whose == known[0] && !experiment.rates_from.empty())) return true;
@@ -260,7 +260,7 @@ Experiment parse_experiment(std::string_view text, const std::string& name,
     experiment.rates = numbers_of(file, "rates");
     experiment.runs_of = text_of(file, "runs_of");
     experiment.rates_from = text_of(file, "rates_from");
-    experiment.own_rates = takes_own_rates(file, experiment);
+    experiment.go_on = goes_on(file, experiment);
     if ((experiment.kind == ExperimentKind::kRates) != !experiment.rates.empty() &&
         experiment.runs_of.empty())
       throw bad_request("rates", "are what kind = \"rates\" needs, and no other");

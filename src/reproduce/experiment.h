@@ -56,7 +56,8 @@ struct Experiment {
   std::vector<double> rates;  // kRates: in log10
   std::string runs_of;        // its runs are those of this other experiment
   std::string rates_from;     // its runs have rates that the searches of this other experiment found
-  bool own_rates = true;      // of those: that of the search with the same seed; else what most of them found
+  bool go_on = true;  // they are the winners of the searches with their seeds, trained on; else all seeds
+                      // have the rate that most searches found, and begin anew
   std::vector<std::string> readings;  // their names; a single one without a name where the file has none
   std::vector<SweepPlan> plans;       // one per reading; with runs_of: none until adopt_runs()
   std::vector<ExpectedValue> values;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "search/candidate_runs.h"
 #include "search/search_report.h"
 #include "subfleet/error.h"
 #include "sweep/sweep_folder.h"
@@ -44,7 +45,13 @@ double three_digits(double log10) { return std::round(log10 * 1000) / 1000; }
 FinishedSearch read_search(const Json& json) {
   FinishedSearch search;
   if (json.at("outcome") != "found") return search;
-  search.log10 = three_digits(std::log10(json.at("best").get<double>()));
+  const double best = json.at("best").get<double>();
+  search.log10 = three_digits(std::log10(best));
+  const Json& candidates = json.at("candidates");
+  const auto winner = std::ranges::find_if(
+      candidates, [&](const Json& one) { return one.at("value").get<double>() == best; });
+  search.winner = {.server_lr = best,
+                   .first_draw = static_cast<uint32_t>(winner - candidates.begin()) * kDrawsApart};
   search.rounds = json.at("rounds").get<uint32_t>();
   search.extra_rounds = json.at("cost").at("formula_rounds").get<double>();
   return search;
@@ -329,18 +336,17 @@ bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& 
         throw bad_request(experiment.name + ".toml",
                           fmt::format("{} has no run '{}' to take a rate from", searches.name, run.name));
       }
-      const auto rate_of = [](double log10) { return std::stod(fmt::format("{:.4g}", std::pow(10, log10))); };
       const auto& by_seed = found.searches[static_cast<size_t>(searched - runs.begin())];
       std::map<double, size_t> votes;
       for (size_t seed = 0; seed < by_seed.size(); ++seed) {
         const auto& search = by_seed[seed];
         if (!search || !search->log10) continue;
         ++votes[*search->log10];
-        if (experiment.own_rates) run.own_rates[found.plan->seeds[seed]] = rate_of(*search->log10);
+        if (experiment.go_on) run.winners[found.plan->seeds[seed]] = search->winner;
       }
       if (votes.empty()) return false;
       const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
-      run.config.server.lr = rate_of(most->first);
+      run.config.server.lr = std::stod(fmt::format("{:.4g}", std::pow(10, most->first)));
     }
   }
   return true;

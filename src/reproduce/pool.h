@@ -18,8 +18,9 @@ namespace subfleet {
 // A search that is over, as much of it as experiments use.
 struct FinishedSearch {
   std::optional<double> log10;  // of the rate that it found; none: nothing reached the target
-  uint32_t rounds = 0;          // that rate's to the target
-  double extra_rounds = 0;      // what it cost beside them, by the paper's formula
+  SearchWinner winner = {};
+  uint32_t rounds = 0;      // that rate's to the target
+  double extra_rounds = 0;  // what it cost beside them, by the paper's formula
 };
 
 // log10 of a rate, and the rounds to the target; none: not reached.
@@ -95,9 +96,9 @@ void save(const Trial& trial, std::span<const std::optional<uint32_t>> rounds, c
 // members have exchanged.
 void save(const Trial& ensemble, const std::optional<Evaluation>& test);
 
-// Gives the runs of an experiment with rates_from the rate that those searches found for the run and reading
-// of the same names: most often, the lower of equals, and with own_rates each seed for which there is a
-// search what that found. False if one has none yet.
+// Gives the runs of an experiment with rates_from what those searches found for the run and reading of the
+// same names: to seeds that go on from one its winner, to others the rate that was found most often, the
+// lower of equals. False if one has none yet.
 bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& pool);
 
 }  // namespace subfleet

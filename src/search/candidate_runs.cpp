@@ -9,13 +9,6 @@
 #include "subfleet/training.h"
 
 namespace subfleet {
-namespace {
-
-// From the first draw of one candidate to that of the next: more rounds than any of them takes.
-constexpr uint32_t kDrawsApart = 1'000'000;
-
-}  // namespace
-
 CandidateRound candidate_round(const RoundRecord& record) {
   return {.accuracy = record.train_accuracy_median,
           .loss = record.train_loss,

@@ -49,6 +49,9 @@ class CandidateRuns {
   std::map<size_t, Entry> entries_;  // by the candidate's index
 };
 
+// From the first draw of one candidate to that of the next: more rounds than any of them takes.
+inline constexpr uint32_t kDrawsApart = 1'000'000;
+
 // The configuration of a search's candidate: the search's own with the value that is tried, and with draws of
 // clients, masks and orders of its own. Throws Error if they do not go together.
 Config candidate_config(const Config& config, const RateSearch& search, size_t index);

@@ -197,8 +197,11 @@ std::string slug_of(const std::string& name) {
 Config SweepPlan::config(size_t run, uint64_t seed) const {
   Config config = runs[run].config;
   config.run.seed = seed;
-  const auto& rates = runs[run].own_rates;
-  if (const auto own = rates.find(seed); own != rates.end()) config.server.lr = own->second;
+  const auto& winners = runs[run].winners;
+  if (const auto winner = winners.find(seed); winner != winners.end()) {
+    config.server.lr = winner->second.server_lr;
+    config.run.first_draw += winner->second.first_draw;
+  }
   return config;
 }
 

@@ -13,6 +13,12 @@
 
 namespace subfleet {
 
+// The candidate that won a search.
+struct SearchWinner {
+  double server_lr = 0;
+  uint32_t first_draw = 0;  // beyond that of the search
+};
+
 // One of the things that a sweep compares: a configuration that is trained once with every seed.
 struct SweepRun {
   std::string name;
@@ -21,7 +27,7 @@ struct SweepRun {
   bool drawn = true;  // a line of the chart
   // So many models are trained of it, each with a seed of its own, and answer together; 1: a run alone.
   uint32_t members = 1;
-  std::map<uint64_t, double> own_rates = {};  // server.lr of seeds that have one of their own
+  std::map<uint64_t, SearchWinner> winners = {};  // of searches that runs with these seeds go on from
 };
 
 // What a sweep file asks for.
