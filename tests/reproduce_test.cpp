@@ -230,7 +230,7 @@ TEST(Reproduce, RunsGoOnFromTheirSearchesOrHaveTheRateThatMostFound) {
     EXPECT_EQ(outcome.status, 0) << outcome.err;
   };
   const auto list = [&](const char* of) { return std::filesystem::directory_iterator(folder / "o" / of); };
-  // "random-2" of "random-2-0123456789", and what begins like a reading's search: its rounds' accuracies.
+  // "random-2" of "random-2-0123456789".
   const auto slug = [](const std::filesystem::path& path) {
     const std::string name = path.filename().string();
     return name.substr(0, name.find('-') + 2);
@@ -261,6 +261,8 @@ TEST(Reproduce, RunsGoOnFromTheirSearchesOrHaveTheRateThatMostFound) {
   }
   EXPECT_EQ(runs, 6u) << "none in one reading, random in two, two seeds each";
 
+  std::filesystem::create_directory(folder / "two");
+  std::filesystem::copy(folder / "o" / "searches", folder / "two" / "searches");
   reproduce("accuracy", "two", "2");
   const auto accuracy = [&](const char* out) {
     return value_of(Json::parse(read_file(folder / out / "results.json")), "accuracy", 0);
