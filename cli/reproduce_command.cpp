@@ -198,7 +198,7 @@ class Reproduction {
     // Those with the same data one after the other; an ensemble stays behind its members.
     std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
     while (!trials.empty()) {
-      const auto group = take_group(trials, options_.together.runs(fleets_.device()), but_for_seed);
+      const auto group = take_group(trials, options_.together.runs(fleets_.device()), together_key);
       const Stopwatch stopwatch;
       const bool whole = make(number, group, watch);
       pool_.add_time(group, stopwatch.seconds());

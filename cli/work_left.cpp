@@ -12,7 +12,7 @@ uint32_t rounds_of_run(const Trial& trial) { return trial.members.empty() ? tria
 
 }  // namespace
 
-std::string but_for_seed(const Trial& trial) {
+std::string together_key(const Trial& trial) {
   if (!trial.members.empty()) return trial.path.string();
   Config config = trial.config;
   config.run.seed = 0;

@@ -12,7 +12,7 @@ namespace subfleet::cli {
 
 // Equal for trials that can be made side by side: they differ in their seeds alone, or also in what the
 // searches of those found. An ensemble is alone.
-std::string but_for_seed(const Trial& trial);
+std::string together_key(const Trial& trial);
 
 // What is left to do of several experiments, whose trials are made in groups, and how long it will take.
 // Rounds are those of one run; a search has those of all its candidates.

@@ -55,11 +55,11 @@ ExperimentKind kind_of(const toml::table& file) {
 bool goes_on(const toml::table& file, const Experiment& experiment) {
   const std::vector<std::string> known{"own", "most often"};
   const std::string whose = text_of(file, "rate");
-  if (whose.empty() || (whose == known[0] && !experiment.rates_from.empty())) return true;
+  if (whose.empty()) return true;
   if (experiment.rates_from.empty())
     throw bad_request("rate", "says which rate of rates_from, which is not there");
-  if (whose != known[1]) throw unknown_name("rate", whose, known);
-  return false;
+  if (std::ranges::find(known, whose) == known.end()) throw unknown_name("rate", whose, known);
+  return whose == "own";
 }
 
 std::vector<double> numbers_of(const toml::table& table, const char* key) {
