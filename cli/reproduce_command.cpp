@@ -142,7 +142,8 @@ class Reproduction {
     std::string text =
         "# What came of it\n\n"
         "Beside a number of the paper, ✓: ours is the same, or the paper's number lies within our 95 % "
-        "interval (Student's t over seeds), "
+        "interval (Student's t over seeds, widened by half of the number's last digit), or our whole "
+        "interval lies where a claim such as > 0 says, "
         "or, for a share of searches, Fisher's exact test does not tell the two apart at 5 %; ✗: it does "
         "not. In brackets: Wilson's 95 % interval of a share. The paper trained with 3,400 writers of "
         "EMNIST62.\n\n";
