@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "subfleet/error.h"
@@ -24,10 +25,15 @@ void ConfigOptions::apply_sets(Config& config) const {
   }
 }
 
+void ConfigOptions::complete(Config& config) const {
+  prefer_model_in(std::filesystem::path(file).parent_path(), config);
+  apply_sets(config);
+}
+
 Config ConfigOptions::unchecked() const {
   Config config;
   if (!file.empty()) config = parse_config(read_file_or_pipe(file, kMostTextBytes), file);
-  apply_sets(config);
+  complete(config);
   return config;
 }
 
@@ -35,6 +41,12 @@ Config ConfigOptions::config() const {
   Config config = unchecked();
   validate(config);
   return config;
+}
+
+void prefer_model_in(const std::filesystem::path& folder, Config& config) {
+  if (config.model.file.empty()) return;
+  const std::filesystem::path there = folder / config.model.file;
+  if (std::filesystem::exists(there)) config.model.file = there.string();
 }
 
 void print_settings(const Config& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,15 @@ struct ConfigOptions {
 
   void add_to(CLI::App& command);
   void apply_sets(Config& config) const;
+  // Of settings that the file gives: takes a model file from beside it, where it is there, and --set.
+  void complete(Config& config) const;
   // The file over the defaults, and --set over the file; config() also checks that they go together.
   Config unchecked() const;
   Config config() const;
 };
+
+// Takes a model file that the settings name from this folder, where it is there.
+void prefer_model_in(const std::filesystem::path& folder, Config& config);
 
 // Every setting with the value that it has there, for --settings.
 void print_settings(const Config& config);

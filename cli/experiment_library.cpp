@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/file.h"
+#include "config_options.h"
 #include "subfleet/error.h"
 
 namespace subfleet::cli {
@@ -21,11 +22,7 @@ const Experiment& ExperimentLibrary::load(const std::string& name) {
   // A file of a model is named from the folder in which the experiments are.
   const auto change = [&](Config& config, ExperimentKind kind) {
     if (kind != ExperimentKind::kFacts) change_(config);
-    const std::filesystem::path beside =
-        std::filesystem::weakly_canonical(folder_).parent_path() / config.model.file;
-    if (!config.model.file.empty() && !std::filesystem::exists(config.model.file) &&
-        std::filesystem::exists(beside))
-      config.model.file = beside.string();
+    prefer_model_in(std::filesystem::weakly_canonical(folder_).parent_path(), config);
   };
   for (const char* part : kParts) {
     const std::filesystem::path file = folder_ / part / (name + ".toml");

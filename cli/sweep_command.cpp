@@ -207,7 +207,7 @@ class Sweep {
 void sweep(const SweepOptions& options) {
   const SweepPlan plan =
       parse_sweep(read_file_or_pipe(options.config.file, kMostTextBytes), options.config.file,
-                  [&](Config& config) { options.config.apply_sets(config); });
+                  [&](Config& config) { options.config.complete(config); });
   for (const SweepRun& run : plan.runs) {
     if (run.members == 1) continue;
     throw bad_request(options.config.file,

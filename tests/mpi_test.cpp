@@ -17,9 +17,9 @@ namespace subfleet {
 namespace {
 
 const std::vector<std::string> kRankSettings{
-    "model.name=emnist-mlp", "data.writers=40",      "round.clients=7",
-    "run.eval_every=2",      "run.eval_samples=450", "run.checkpoint_every=1",
-    "code.tiers=[1.0, 0.5]", "code.rescale=true",    "server.optimizer=fedexp"};
+    "model.file=" + tiny_model(), "data.writers=40",      "round.clients=7",
+    "run.eval_every=2",           "run.eval_samples=450", "run.checkpoint_every=1",
+    "code.tiers=[1.0, 0.5]",      "code.rescale=true",    "server.optimizer=fedexp"};
 
 std::vector<std::string> rank_command(const std::string& name, const std::filesystem::path& folder,
                                       const std::vector<std::string>& more = {}) {

@@ -78,6 +78,8 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
 
 bool can_run_ranks() { return !mpiexec().empty(); }
 
+std::string tiny_model() { return SUBFLEET_TINY_MODEL; }
+
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const TemporaryFolder folder;
   const std::string out = (folder / "out").string(), err = (folder / "err").string();

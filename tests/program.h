@@ -33,6 +33,9 @@ bool can_run_ranks();
 // waits for its end.
 Outcome run_program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
+// The file of a network with few weights, for tests of what happens around the training.
+std::string tiny_model();
+
 // The arguments and, behind them, more.
 std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more);
 

@@ -20,7 +20,7 @@ title = "Rivals"
 seeds = [1]
 last_rounds = 2
 [settings]
-model.name = "emnist-mlp"
+model.file = ")" + tiny_model() + R"("
 data.writers = 30
 code.family = "none"
 server = { optimizer = "fedadam", lr = 0.01 }

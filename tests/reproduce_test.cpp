@@ -18,16 +18,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr auto kCommon = R"(
+// Two runs under two readings.
+std::string common(const std::string& model = "file = '" + tiny_model() + "'") {
+  std::string text = R"(
 [[reading]]
 name = "over all"
 settings.server.mean = "all"
 [[reading]]
 name = "over holders"
 [settings]
-model.name = "emnist-mlp"
+model = { MODEL }
 data.writers = 30
-round.clients = 4
+round = { clients = 4, client_lr = 0.2 }
 server = { optimizer = "fedadam" }
 run = { rounds = 6, eval_every = 1, eval_samples = 200 }
 tune = { target = "2x", window = 1, steps = 1, outward = 0 }
@@ -38,16 +40,17 @@ settings.code.family = "none"
 name = "random"
 settings.code.family = "random"
 )";
+  return text.replace(text.find("MODEL"), 5, model);
+}
 
 // A tiny paper: two searches each, runs with the rates that they found, and what follows from the network.
 std::filesystem::path tiny_paper(const TemporaryFolder& folder) {
-  const std::string common = kCommon;
   make_folder(folder / "e" / "paper");
   const auto write = [&](const char* name, const std::string& text) {
     write_file(folder / "e" / "paper" / name, text);
   };
   write("searches.toml",
-        "title = \"S\"\npaper = \"Table 1\"\nkind = \"searches\"\nseeds = [1, 2]\n" + common +
+        "title = \"S\"\npaper = \"Table 1\"\nkind = \"searches\"\nseeds = [1, 2]\n" + common() +
             "[[value]]\nrun = \"none\"\nmeasure = \"share\"\nat = [-3, -2]\npaper = [0, 50]\n");
   write("extra.toml",
         "title = \"X\"\nruns_of = \"searches\"\n"
@@ -57,10 +60,10 @@ std::filesystem::path tiny_paper(const TemporaryFolder& folder) {
         "[[value]]\nrun = \"random\"\nmeasure = \"rounds\"\npaper = 20\n"
         "[[value]]\nrun = \"none\"\nmeasure = \"rounds\"\npaper = 10\n");
   write("accuracy.toml", "title = \"A\"\nrates_from = \"searches\"\nseeds = [1, 2]\nlast_rounds = 2\n" +
-                             common +
+                             common() +
                              "[[value]]\nrun = \"none\"\nmeasure = \"accuracy\"\nunit = \"%\"\npaper = "
                              "\"-1000\"\nreason = \"it is below 0\"\n");
-  write("rates.toml", "title = \"R\"\nkind = \"rates\"\nrates = [-3, -2]\nseeds = [1]\n" + common +
+  write("rates.toml", "title = \"R\"\nkind = \"rates\"\nrates = [-3, -2]\nseeds = [1]\n" + common() +
                           "[[value]]\nrun = \"none\"\nmeasure = \"rounds\"\nat = -2\n");
   write("facts.toml",
         "title = \"F\"\nkind = \"facts\"\n[[run]]\nname = \"cnn\"\n"
@@ -183,7 +186,7 @@ std::string image_folder(const std::filesystem::path& folder, uint32_t step) {
 TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
   const TemporaryFolder folder;
   make_folder(folder / "e" / "paper");
-  std::string text = "title = \"T\"\nseeds = [1, 2]\nlast_rounds = 2\n" + std::string(kCommon);
+  std::string text = "title = \"T\"\nseeds = [1, 2]\nlast_rounds = 2\n" + common("name = 'emnist-mlp'");
   const auto add = [&](const std::string& name, const std::string& settings) {
     text += "[[run]]\nname = \"" + name + "\"\nsettings = { " + settings + " }\n" + "[[value]]\nrun = \"" +
             name + "\"\nmeasure = \"accuracy\"\n";
@@ -198,8 +201,9 @@ TEST(Reproduce, TogetherIsTheSameAsOneAfterTheOther) {
   add("a layer", "code = { family = \"none\", layers.dense2 = { family = \"random\", keep = 0.25 } }");
   write_file(folder / "e" / "paper" / "t.toml", text);
   const auto results = [&](const char* out, const char* together) {
-    const Outcome outcome = run_program({"reproduce", "t", "--experiments", (folder / "e").string(),
-                                         "--together", together, "--out", (folder / out).string()});
+    const Outcome outcome =
+        run_program({"reproduce", "t", "--experiments", (folder / "e").string(), "--together", together,
+                     "--set", "run.rounds=4", "--out", (folder / out).string()});
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return read_file(folder / out / "results.json");
   };
@@ -222,8 +226,7 @@ TEST(Reproduce, RunsGoOnFromTheirSearchesOrHaveTheRateThatMostFound) {
   const TemporaryFolder folder;
   const std::filesystem::path experiments = tiny_paper(folder);
   write_file(experiments / "paper" / "anew.toml",
-             "title = \"N\"\nrates_from = \"searches\"\nrate = \"most often\"\nseeds = [1, 2]\n" +
-                 std::string(kCommon));
+             "title = \"N\"\nrates_from = \"searches\"\nrate = \"most often\"\nseeds = [1, 2]\n" + common());
   const auto reproduce = [&](const char* what, const char* out, const char* together) {
     const Outcome outcome = run_program({"reproduce", what, "--experiments", experiments.string(),
                                          "--together", together, "--out", (folder / out).string()});

@@ -23,7 +23,7 @@ baseline = "none"
 target = 0.5
 last_rounds = 4
 [settings]
-model.name = "emnist-mlp"
+model.file = "tiny-mlp.toml"
 data.writers = 40
 round.clients = 5
 server = { optimizer = "fedadam", lr = 0.01 }
@@ -39,6 +39,7 @@ settings = { code = { family = "balanced", rescale = true }, wire = { down = "ro
 std::string tiny_file(const TemporaryFolder& folder, const std::string& more = "") {
   const std::filesystem::path file = folder / "tiny.toml";
   write_file(file, kTinySweep + more);
+  write_file(folder / "tiny-mlp.toml", read_file(tiny_model()));
   return file.string();
 }
 
@@ -172,8 +173,10 @@ TEST(Sweep, BadRequestsAreOneLineWithStatusTwo) {
   };
   wrong("[[run]]\nname = \"x\"\nsettings.code.famly = 1\n", "run 'x': setting: unknown 'code.famly'");
   wrong("[[run]]\nname = \"x\"\nsettings.round.clients = 41\n", "run 'x': round.clients: 41 per round");
-  wrong("[[run]]\nname = \"x\"\nsettings = { model.name = 'allcnn-c', code.family = 'none' }\n",
-        "run 'x': model: ");
+  wrong(
+      "[[run]]\nname = \"x\"\nsettings = { model = { name = 'allcnn-c', file = '' }, code.family = 'none' "
+      "}\n",
+      "run 'x': model: ");
   for (const std::string& run : kFolders)
     EXPECT_FALSE(std::filesystem::exists(folder / "s" / run)) << "nothing starts before all is checked";
   const std::vector<std::string> command{"sweep", tiny_file(folder), "--out", out};

@@ -24,9 +24,10 @@ std::vector<std::string> with_settings(std::vector<std::string> arguments,
   return arguments;
 }
 
-const std::vector<std::string> kSmall{"model.name=emnist-mlp", "data.writers=40",        "round.clients=5",
-                                      "run.eval_every=4",      "run.eval_samples=200",   "run.rounds=12",
-                                      "tune.target=5x",        "run.checkpoint_every=2", "tune.window=3"};
+const std::vector<std::string> kSmall{
+    "model.file=" + tiny_model(), "round.client_lr=0.2",  "data.writers=40", "round.clients=5",
+    "run.eval_every=4",           "run.eval_samples=200", "run.rounds=12",   "tune.target=5x",
+    "run.checkpoint_every=2",     "tune.window=3"};
 
 std::vector<std::string> small_search(const std::filesystem::path& folder) {
   return with_settings({"tune", "--out", folder.string()}, kSmall);
