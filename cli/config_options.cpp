@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "base/file.h"
 #include "subfleet/error.h"
@@ -46,7 +47,8 @@ Config ConfigOptions::config() const {
 void prefer_model_in(const std::filesystem::path& folder, Config& config) {
   if (config.model.file.empty()) return;
   const std::filesystem::path there = folder / config.model.file;
-  if (std::filesystem::exists(there)) config.model.file = there.string();
+  std::error_code unreadable;
+  if (std::filesystem::exists(there, unreadable)) config.model.file = there.string();
 }
 
 void print_settings(const Config& config) {

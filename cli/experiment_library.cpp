@@ -21,8 +21,8 @@ const Experiment& ExperimentLibrary::load(const std::string& name) {
   if (const auto found = loaded_.find(name); found != loaded_.end()) return found->second;
   // A file of a model is named from the folder in which the experiments are.
   const auto change = [&](Config& config, ExperimentKind kind) {
-    if (kind != ExperimentKind::kFacts) change_(config);
     prefer_model_in(std::filesystem::weakly_canonical(folder_).parent_path(), config);
+    if (kind != ExperimentKind::kFacts) change_(config);
   };
   for (const char* part : kParts) {
     const std::filesystem::path file = folder_ / part / (name + ".toml");
