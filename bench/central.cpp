@@ -40,7 +40,7 @@ void train_centrally(const std::string& name, const Pooled& pooled, uint32_t epo
   const auto trainer = make_trainer("cpu", pool, pooled);
   const ModelSpec model = find_model(name);
   const SubModel whole = whole_model(model);
-  const auto state = trainer->make_state(model, {.optimizer = "fedavg", .lr = 1});
+  const auto state = trainer->make_state(model, {.optimizer = "fedavg"});
   state->set_weights(initial_weights(model, 0));
   const Job job{.client = 0, .row = 0, .submodel = &whole};
   const Codec& exact = find_codec("f32");
@@ -55,7 +55,7 @@ void train_centrally(const std::string& name, const Pooled& pooled, uint32_t epo
                         .state = state.get()};
     state->clear_sum();
     const std::vector<JobResult> results = trainer->train({&cohort, 1}).front();
-    if (!state->step(results)) throw failure(name, "the weights are no longer finite");
+    if (!state->step({.lr = 1, .results = results})) throw failure(name, "the weights are no longer finite");
     Evaluation evaluation;
     for (const Evaluation& chunk : trainer->evaluate(*state, 0, chunk_count(pooled.test_set().count())))
       evaluation += chunk;

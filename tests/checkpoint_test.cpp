@@ -65,10 +65,10 @@ TEST(Checkpoint, KnowsTheSettingsThatAreNoLongerThere) {
 class LostFleet final : public ForwardingFleet {
  public:
   LostFleet(Fleet& fleet, uint32_t rounds) : ForwardingFleet(fleet), rounds_(rounds) {}
-  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+  std::vector<std::vector<JobResult>> train_batch(std::span<const Cohort> cohorts) override {
     if (rounds_ == 0) throw failure("device", "lost");
     --rounds_;
-    return ForwardingFleet::train(cohorts);
+    return ForwardingFleet::train_batch(cohorts);
   }
 
  private:

@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "subfleet/fleet.h"
+#include "subfleet/batch_fleet.h"
 
 namespace subfleet {
 
 // Another fleet, for tests that change a part of what it does.
-class ForwardingFleet : public Fleet {
+class ForwardingFleet : public BatchFleet {
  public:
   explicit ForwardingFleet(Fleet& fleet) : fleet_(fleet) {}
   uint32_t clients() const override { return fleet_.clients(); }
@@ -19,7 +19,7 @@ class ForwardingFleet : public Fleet {
   std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
     return fleet_.make_state(model, options);
   }
-  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+  std::vector<std::vector<JobResult>> train_batch(std::span<const Cohort> cohorts) override {
     return fleet_.train(cohorts);
   }
   Evaluation evaluate(ServerState& state) override { return fleet_.evaluate(state); }

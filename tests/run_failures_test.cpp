@@ -25,14 +25,14 @@ class FaultyFleet final : public ForwardingFleet {
   FaultyFleet(Fleet& fleet, std::vector<JobOutcome> outcomes)
       : ForwardingFleet(fleet), outcomes_(std::move(outcomes)) {}
 
-  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+  std::vector<std::vector<JobResult>> train_batch(std::span<const Cohort> cohorts) override {
     Cohort answering = cohorts[0];
     std::vector<Job> jobs;
     for (size_t i = 0; i < outcomes_.size(); ++i) {
       if (outcomes_[i] == JobOutcome::kTrained) jobs.push_back(answering.jobs[i]);
     }
     answering.jobs = jobs;
-    const std::vector<JobResult> trained = ForwardingFleet::train({&answering, 1}).front();
+    const std::vector<JobResult> trained = ForwardingFleet::train_batch({&answering, 1}).front();
     std::vector<JobResult> all;
     size_t next = 0;
     for (const JobOutcome outcome : outcomes_) {

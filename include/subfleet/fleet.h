@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,10 +13,31 @@
 
 namespace subfleet {
 
-// Who runs the jobs: this process (src/fleet/local), MPI ranks (src/fleet/mpi), and whatever else can hold
-// clients.
+// A job that a fleet was given: its cohort's ticket, and its place among the cohort's jobs.
+struct JobId {
+  uint64_t ticket = 0;
+  size_t job = 0;
+  auto operator<=>(const JobId&) const = default;
+};
+
+struct FinishedJob {
+  JobId id;
+  JobResult result;
+};
+
+// How long a round waits for its clients.
+struct Patience {
+  double deadline = 0;     // seconds that they have; 0: as long as they take
+  double min_replies = 0;  // the share of each cohort that has to give an update
+};
+
+// Who runs the jobs: this process (src/fleet/local), MPI ranks (src/fleet/mpi), devices (src/fleet/remote),
+// and whatever else can hold clients. Jobs go out with submit() and come back from next() in any order;
+// train() is a whole round of them. Called by one thread at a time.
 class Fleet {
  public:
+  static constexpr int kAttempts = 3;  // of train()
+
   virtual ~Fleet() = default;
 
   virtual uint32_t clients() const = 0;
@@ -28,10 +50,29 @@ class Fleet {
   virtual std::unique_ptr<ServerState> make_state(const ModelSpec& model,
                                                   const OptimizerOptions& options) = 0;
 
+  // Gives out the jobs of a cohort and returns its ticket. What the cohort points to must hold until each of
+  // its jobs has come back or was cancelled; by then the updates of the trained are in its state's sum.
+  virtual uint64_t submit(const Cohort& cohort) = 0;
+
+  // A job that has ended; waits for it for at most so many seconds. A client that fails is a result; only
+  // what is wrong on this side, such as data at hand that do not fit the model, is an exception.
+  virtual std::optional<FinishedJob> next(double seconds) = 0;
+
+  // Stops waiting for a job that next() has not returned, and will not. It ends with this outcome, or, if it
+  // had ended before, with its own.
+  virtual JobResult cancel(const JobId& id, JobOutcome outcome, const std::string& why) = 0;
+
+  // Forgets every job that is out, and their updates: after an exception.
+  virtual void abandon() = 0;
+
+  // What train() is to put up with.
+  virtual Patience patience() const { return {}; }
+
   // Has every job of every cohort trained, adds the updates to the states' sums and returns one result per
-  // job, in order. A client that fails is a result; only what is wrong on this side, such as data at hand
-  // that do not fit the model, is an exception.
-  virtual std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) = 0;
+  // job, in order. At the deadline it goes on without the silent ones. If fewer than min_replies gave an
+  // update, the missing are asked again for the same jobs once the deadline has passed, and the sums keep
+  // what they have; after kAttempts it throws Error.
+  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts);
 
   // How a state's whole model does on the fleet's test examples.
   virtual Evaluation evaluate(ServerState& state) = 0;

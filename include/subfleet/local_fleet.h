@@ -6,15 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "subfleet/batch_fleet.h"
 #include "subfleet/data.h"
-#include "subfleet/fleet.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet {
 
 // A fleet inside this process: every client's data are at hand, and one trainer runs the jobs. The codecs are
 // applied and the bytes counted as a network would.
-class LocalFleet final : public Fleet {
+class LocalFleet final : public BatchFleet {
  public:
   // Evaluates with about `eval_samples` test examples, the same ones each time; 0 is all of them. The pool
   // outlives it.
@@ -27,7 +27,6 @@ class LocalFleet final : public Fleet {
   std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
     return trainer_->make_state(model, options);
   }
-  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override;
   Evaluation evaluate(ServerState& state) override;
 
   const SplitFederation& data() const { return data_; }
@@ -37,6 +36,9 @@ class LocalFleet final : public Fleet {
   std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) {
     return trainer_->evaluate(state, first, count);
   }
+
+ protected:
+  std::vector<std::vector<JobResult>> train_batch(std::span<const Cohort> cohorts) override;
 
  private:
   // The data as a trainer sees them. The test set is made when it is first needed.

@@ -83,6 +83,12 @@ struct JobResult {
   uint64_t bytes_down = 0, bytes_up = 0;  // that really travelled, counted by whoever moved them
 };
 
+// What one step of the server has of its own.
+struct ServerRound {
+  double lr = 0;  // the server's learning rate in this round; 0: the optimizer's default
+  std::span<const JobResult> results = {};  // of the round's jobs, in order
+};
+
 // Why a client's claims cannot be true or counted, if so: an accuracy or a loss that is not a number, or more
 // examples than its share of what one round can sum exactly.
 std::optional<std::string> fault_in(const JobResult& result, size_t clients_of_round);

@@ -15,7 +15,7 @@ class ThreadPool;
 
 struct OptimizerOptions {
   std::string optimizer = "fedadam";
-  double lr = 0;        // 0: the optimizer's own default
+  double lr = 0;        // what a round's rate is made from (ServerRound); 0: the optimizer's own default
   double beta1 = 0.9;   // momentum
   double beta2 = 0.99;  // second moment (fedadam, fedyogi)
   double tau = 1e-3;    // adaptivity; fedexp: what keeps its divisor from 0
@@ -31,9 +31,9 @@ class ServerOptimizer {
  public:
   virtual ~ServerOptimizer() = default;
 
-  // `results` are the clients', in the order of the round. False: a weight is no longer finite.
+  // False: a weight is no longer finite.
   [[nodiscard]] virtual bool step(std::span<float> weights, const PartialSum& updates,
-                                  std::span<const JobResult> results, ThreadPool& pool) = 0;
+                                  const ServerRound& round, ThreadPool& pool) = 0;
 
   // What it keeps between rounds, for checkpoints: a name and one value per weight each.
   struct MutableMoment {
@@ -43,7 +43,8 @@ class ServerOptimizer {
   virtual std::vector<MutableMoment> moments() { return {}; }
 };
 
-// The optimizer of options.optimizer for a model of so many weights; throws Error naming the nearest.
+// The optimizer of options.optimizer for a model of so many weights; throws Error naming the nearest. Its
+// rate is that of each round, not options.lr.
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights);
 
 // Whether its step looks at the results' squared norms.

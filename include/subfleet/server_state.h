@@ -37,9 +37,8 @@ class ServerState {
   // lies; a fleet of many machines puts the sum of all their sums in its place.
   virtual void with_sum(const std::function<void(PartialSum&)>& visit) = 0;
 
-  // Moves the weights by the round's updates; `results` are those of its jobs, in order. False: the weights
-  // are no longer finite.
-  [[nodiscard]] virtual bool step(std::span<const JobResult> results) = 0;
+  // Moves the weights by the round's updates. False: the weights are no longer finite.
+  [[nodiscard]] virtual bool step(const ServerRound& round) = 0;
 };
 
 }  // namespace subfleet

@@ -5,7 +5,8 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "server/message.h"
+#include "fleet/remote/client_messages.h"
+#include "nn/client_pipeline.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
 #include "subfleet/random.h"
@@ -19,36 +20,22 @@ std::vector<std::byte> copy_of(const nb::bytes& bytes) {
   return {all.begin(), all.end()};
 }
 
-RandomKey key_of(const JobMessage& job, Purpose purpose) {
-  return {.seed = job.seed, .round = job.draw, .client = job.client, .purpose = purpose};
-}
-
 // What arrived at the client.
 std::vector<float> given_weights(const JobMessage& job) {
   const size_t size = named_submodel(job).size();
-  const Codec& codec = find_codec(job.down);
-  if (codec.encoded_size(size) != job.weights.size())  // before the memory is taken
-    throw bad_request("message", "does not have the weights of the sub-model that it names");
+  check_weights(job, size);  // before the memory is taken
   std::vector<float> weights(size);
-  codec.decode(job.weights, key_of(job, Purpose::kWireDown), weights);
+  decode_weights(job, weights);
   return weights;
 }
 
-// The update is the f32 difference, as every trainer has it.
 UpdateMessage reply(const JobMessage& job, const In<float>& trained, uint32_t examples, double loss,
                     double accuracy) {
   const nb::gil_scoped_release release;
   std::vector<float> update = given_weights(job);
   check_size("trained weights", trained.size(), update.size());
-  for (size_t i = 0; i < update.size(); ++i) update[i] = trained.data()[i] - update[i];
-  UpdateMessage message{.draw = job.draw,
-                        .row = job.row,
-                        .examples = examples,
-                        .loss = loss,
-                        .accuracy = accuracy,
-                        .update = {}};
-  find_codec(job.up).encode(update, key_of(job, Purpose::kWireUp), message.update);
-  return message;
+  make_update(span_of(trained), update);
+  return update_message(job, {.examples = examples, .loss = loss, .accuracy = accuracy}, update);
 }
 
 // The orders in which a client sees its examples, one per epoch, as every trainer has them.
@@ -82,7 +69,7 @@ JobMessage make_job(const ModelSpec& model, const Config& config, uint32_t round
   const SubModel submodel = named_submodel(job);
   std::vector<float> given(submodel.size());
   submodel.gather(span_of(whole), given);
-  find_codec(job.down).encode(given, key_of(job, Purpose::kWireDown), job.weights);
+  find_codec(job.down).encode(given, job_key(job, Purpose::kWireDown), job.weights);
   return job;
 }
 
@@ -144,7 +131,7 @@ void bind_job_message(nb::module_& m) {
       .def(
           "example_orders",
           [](const JobMessage& job, uint32_t examples) {
-            return orders_of(key_of(job, Purpose::kBatchOrder), job.local, examples);
+            return orders_of(job_key(job, Purpose::kBatchOrder), job.local, examples);
           },
           nb::arg("examples"),
           "The order in which the client sees its examples in each epoch, as Subfleet's trainers have it.")

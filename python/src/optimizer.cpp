@@ -1,8 +1,10 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -26,11 +28,12 @@ struct Optimizer {
     rule = make_server_optimizer(options, weights);
   }
 
-  void step(const InOut<float>& values, const PartialSum& updates, const std::vector<JobResult>& results) {
+  void step(const InOut<float>& values, const PartialSum& updates, const std::vector<JobResult>& results,
+            std::optional<double> lr) {
     check_size("weights", values.size(), weights);
     check_size("updates", updates.size(), weights);
     const nb::gil_scoped_release release;
-    if (!rule->step(span_of(values), updates, results, pool))
+    if (!rule->step(span_of(values), updates, {.lr = lr.value_or(options.lr), .results = results}, pool))
       throw failure(options.optimizer, "the weights are no longer finite; a lower lr may help");
   }
 };
@@ -87,11 +90,11 @@ void bind_optimizer(nb::module_& m) {
           nb::arg("beta2") = 0.99, nb::arg("tau") = 1e-3, nb::arg("mean") = "holders",
           nb::arg("unheld") = "freeze", nb::arg("threads") = 1,
           "One of optimizer_names(), for a model of so many weights. lr = 0 is the optimizer's own default.")
-      .def(
-          "step", &Optimizer::step, nb::arg("weights").noconvert(), nb::arg("updates"),
-          nb::arg("results") = std::vector<JobResult>{},
-          "Moves the weights, a float32 array, where they lie. `fedexp` also wants the clients' results with "
-          "their examples and squared norms.")
+      .def("step", &Optimizer::step, nb::arg("weights").noconvert(), nb::arg("updates"),
+           nb::arg("results") = std::vector<JobResult>{}, nb::arg("lr") = nb::none(),
+           "Moves the weights, a float32 array, where they lie, with its rate or this round's own. `fedexp` "
+           "also wants the clients' results with "
+           "their examples and squared norms.")
       .def_prop_ro("lr", [](const Optimizer& optimizer) { return optimizer.options.lr; })
       .def_prop_ro(
           "moments",

@@ -28,9 +28,10 @@ class PythonTransport final : public Transport {
     object_.reset();
   }
 
-  void send(const RemoteJob& job) override {
+  void send(const Outgoing& message) override {
     const nb::gil_scoped_acquire acquire;
-    object_.attr("send")(job.client, job.row, bytes_of(job.message));
+    object_.attr("send")(message.number, std::string(kind_name(message.kind)), message.client,
+                         bytes_of(message.message));
   }
 
   std::optional<Arrival> next(double seconds) override {
@@ -40,18 +41,15 @@ class PythonTransport final : public Transport {
     return nb::cast<Arrival>(arrival);
   }
 
-  std::vector<Traffic> finish() override {
+  Traffic close(uint64_t number) override {
     const nb::gil_scoped_acquire acquire;
-    std::vector<Traffic> moved;
-    for (const auto& [down, up] :
-         nb::cast<std::vector<std::pair<uint64_t, uint64_t>>>(object_.attr("finish")()))
-      moved.push_back({down, up});
-    return moved;
+    const auto [down, up] = nb::cast<std::pair<uint64_t, uint64_t>>(object_.attr("close")(number));
+    return {down, up};
   }
 
-  void told(size_t job, const JobResult& result) override {
+  void on_result(uint64_t number, const JobResult& result) override {
     const nb::gil_scoped_acquire acquire;
-    object_.attr("told")(job, std::string(outcome_name(result.outcome)), result.why);
+    object_.attr("on_result")(number, std::string(outcome_name(result.outcome)), result.why);
   }
 
  private:
@@ -78,7 +76,8 @@ struct BoundRemoteFleet final : BoundFleet {
     fleet = std::make_unique<RemoteFleet>(
         transport, *here,
         RemoteOptions{
-            .clients = clients, .deadline = config.round.deadline, .min_replies = config.round.min_replies});
+            .clients = clients,
+            .patience = {.deadline = config.round.deadline, .min_replies = config.round.min_replies}});
     workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
   }
   // Members go before what BoundFleet holds, but its fleet uses them, and `here` its pool.
@@ -123,26 +122,27 @@ class ProgressLines {
 };
 
 void bind_arrivals(nb::module_& m) {
-  nb::class_<Arrival>(m, "Arrival", "What a transport hears of the job with that number.")
+  nb::class_<Arrival>(m, "Arrival", "What a transport hears of the message with that number.")
       .def_static(
           "reply",
-          [](size_t job, const nb::bytes& bytes) {
+          [](uint64_t number, const nb::bytes& bytes) {
             const std::span<const std::byte> all = span_of(bytes);
-            return Arrival{.job = job, .kind = Arrival::Kind::kReply, .reply = {all.begin(), all.end()}};
+            return Arrival{
+                .number = number, .kind = Arrival::Kind::kReply, .reply = {all.begin(), all.end()}};
           },
-          nb::arg("job"), nb::arg("update"), "Bytes that claim to be an encoded UpdateMessage.")
+          nb::arg("number"), nb::arg("reply"), "Bytes that claim to be the reply.")
       .def_static(
           "lost",
-          [](size_t job, const std::string& why) {
-            return Arrival{.job = job, .kind = Arrival::Kind::kLost, .why = why};
+          [](uint64_t number, const std::string& why) {
+            return Arrival{.number = number, .kind = Arrival::Kind::kLost, .why = why};
           },
-          nb::arg("job"), nb::arg("why"), "Nobody will answer.")
+          nb::arg("number"), nb::arg("why"), "Nobody will answer.")
       .def_static(
           "refused",
-          [](size_t job, const std::string& why) {
-            return Arrival{.job = job, .kind = Arrival::Kind::kRefused, .why = why};
+          [](uint64_t number, const std::string& why) {
+            return Arrival{.number = number, .kind = Arrival::Kind::kRefused, .why = why};
           },
-          nb::arg("job"), nb::arg("why"), "An answer that is no update.");
+          nb::arg("number"), nb::arg("why"), "An answer that is no reply.");
 }
 
 }  // namespace
@@ -151,11 +151,12 @@ void bind_remote(nb::module_& m) {
   bind_arrivals(m);
   nb::class_<BoundRemoteFleet, BoundFleet>(
       m, "RemoteFleet",
-      "Clients elsewhere, behind a transport: an object with send(client, row, job); next(seconds), which "
-      "returns an Arrival or None; finish(), which returns (bytes down, bytes up) of each job since the last "
-      "finish(); and told(job, outcome, why). Jobs are counted by their sends since then. Nothing that "
-      "arrives "
-      "is trusted.")
+      "Clients elsewhere, behind a transport: an object with send(number, kind, client, message), where kind "
+      "is "
+      "'train'; next(seconds), which returns an Arrival or None; on_result(number, outcome, why); and "
+      "close(number), after which nothing more is wanted of a message and which returns (bytes down, bytes "
+      "up) "
+      "that moved for it. Nothing that arrives is trusted.")
       .def(
           "__init__",
           [](BoundRemoteFleet* self, const Config& config, nb::object transport, uint32_t clients, bool test,

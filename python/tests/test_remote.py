@@ -12,25 +12,24 @@ class Here:
 
     def __init__(self, settings, spoil=lambda client, update: update):
         self.runner = subfleet.JobRunner(settings, clients=(0, settings["data.writers"] - 1))
-        self.spoil, self.arrivals, self.moved, self.outcomes = spoil, [], [], []
+        self.spoil, self.arrivals, self.moved, self.outcomes = spoil, [], {}, []
 
-    def send(self, client, row, job):
+    def send(self, number, kind, client, job):
+        assert kind == "train"
         update = self.spoil(client, self.runner.run(job))
-        number = len(self.moved)
         if update is None:
             self.arrivals.append(subfleet.Arrival.lost(number, "gone"))
         else:
             self.arrivals.append(subfleet.Arrival.reply(number, update))
-        self.moved.append((len(job), len(update or b"")))
+        self.moved[number] = len(job), len(update or b"")
 
     def next(self, seconds):
         return self.arrivals.pop() if self.arrivals else None  # the last comes first
 
-    def finish(self):
-        moved, self.moved = self.moved, []
-        return moved
+    def close(self, number):
+        return self.moved.pop(number)
 
-    def told(self, job, outcome, why):
+    def on_result(self, number, outcome, why):
         self.outcomes.append((outcome, why))
 
 

@@ -33,8 +33,6 @@ void HostState::set_moments(std::span<const std::vector<float>> moments) {
   for (size_t i = 0; i < mine.size(); ++i) std::ranges::copy(moments[i], mine[i].values.begin());
 }
 
-bool HostState::step(std::span<const JobResult> results) {
-  return optimizer_->step(weights_, sum_, results, pool_);
-}
+bool HostState::step(const ServerRound& round) { return optimizer_->step(weights_, sum_, round, pool_); }
 
 }  // namespace subfleet

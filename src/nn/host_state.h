@@ -23,7 +23,7 @@ class HostState final : public ServerState {
   void set_moments(std::span<const std::vector<float>> moments) override;
   void clear_sum() override { sum_.clear(); }
   void with_sum(const std::function<void(PartialSum&)>& visit) override { visit(sum_); }
-  bool step(std::span<const JobResult> results) override;
+  bool step(const ServerRound& round) override;
 
   PartialSum& sum() { return sum_; }
 

@@ -1,7 +1,5 @@
 #include "nn/local_trainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -9,10 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "nn/aligned.h"
+#include "nn/client_pipeline.h"
 #include "nn/host_state.h"
 #include "nn/jobs.h"
-#include "nn/local_sgd.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -43,10 +40,7 @@ struct Place {
 
 // What one thread keeps between jobs and rounds.
 struct Worker {
-  LocalSgd sgd;
-  Examples examples = {};          // the client's
-  AlignedFloats trained = {};      // the sub-model's weights
-  std::vector<float> update = {};  // the difference to those that were given
+  ClientPipeline client;
   std::vector<float> logits = {};
   std::optional<PartialSum> sum = {};
   HostState* sum_is_for = nullptr;  // none before the first update
@@ -57,7 +51,7 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(ThreadPool& pool, const ExampleSource& source, const NetworkFactory& make_network)
       : pool_(pool), source_(source) {
     workers_.reserve(pool.threads());
-    for (size_t i = 0; i < pool.threads(); ++i) workers_.push_back({.sgd = LocalSgd(make_network)});
+    for (size_t i = 0; i < pool.threads(); ++i) workers_.push_back({.client = ClientPipeline(make_network)});
   }
 
   std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
@@ -74,15 +68,12 @@ class LocalTrainer final : public Trainer {
     }
     const size_t shapes = count_shapes(cohorts);
     for (Worker& worker : workers_) {
-      worker.sgd.make_room(shapes + 1);  // evaluation has one more, of the whole model
+      worker.client.sgd().make_room(shapes + 1);  // evaluation has one more, of the whole model
       worker.sum_is_for = nullptr;
     }
     pool_.parallel_for(places.size(), [&](size_t index, size_t worker) {
       const Cohort& cohort = cohorts[places[index].cohort];
       const Job& job = cohort.jobs[places[index].job];
-      Examples& examples = workers_[worker].examples;
-      source_.read_train(job.client, examples);
-      check_examples(examples, job.submodel->spec(), fmt::format("client {}", job.client));
       results[places[index].cohort][places[index].job] = run_job(job, cohort, workers_[worker]);
     });
     for (Worker& worker : workers_) hand_in(worker);
@@ -102,7 +93,7 @@ class LocalTrainer final : public Trainer {
       const size_t begin = (first + chunk) * kEvaluationChunk;
       const size_t size = std::min(kEvaluationChunk, examples.count() - begin);
       worker.logits.resize(size * classes);
-      worker.sgd.network(model).infer(
+      worker.client.sgd().network(model).infer(
           weights, std::span(examples.inputs).subspan(begin * examples.features, size * examples.features),
           worker.logits);
       const Score score =
@@ -113,51 +104,32 @@ class LocalTrainer final : public Trainer {
   }
 
  private:
+  // Weights and update pass through the codecs as they would over a network; what arrives is added.
   JobResult run_job(const Job& job, const Cohort& cohort, Worker& worker) {
-    JobResult result{.outcome = JobOutcome::kTrained,
-                     .examples = static_cast<uint32_t>(worker.examples.count())};
-    worker.trained.resize(job.submodel->size());
-    job.submodel->gather(cohort.state->weights(), worker.trained);
-    cohort.wire.down->transmit(worker.trained, job_key(cohort, job, Purpose::kWireDown));
-    result.bytes_down = cohort.wire.down->encoded_size(worker.trained.size());
-    if (auto fault = fault_in(result, cohort.rows)) {  // too many examples: not worth the time
-      result.outcome = JobOutcome::kRejected;
-      result.why = std::move(*fault);
-      return result;
-    }
-    if (!cohort.wire.down->lossless()) worker.update.assign(worker.trained.begin(), worker.trained.end());
-
-    const Score total = worker.sgd.train(job.submodel->spec(), worker.trained, worker.examples, cohort.how,
-                                         job_key(cohort, job, Purpose::kBatchOrder));
-    set_means(result, cohort.how, total.loss, total.correct);
-    add_update(job, cohort, worker, result);
-    return result;
-  }
-
-  // Sends the update back and adds what arrives. Where `down` loses something, worker.update holds what
-  // arrived there.
-  void add_update(const Job& job, const Cohort& cohort, Worker& worker, JobResult& result) {
     HostState& state = host_state(cohort.state);
     const Wire& wire = cohort.wire;
-    result.bytes_up = wire.up->encoded_size(job.submodel->size());
     const bool plain = wire.down->lossless() && wire.up->lossless() && !cohort.squared_norms;
+    const auto give = [&](std::span<float> weights) {
+      job.submodel->gather(state.weights(), weights);
+      wire.down->transmit(weights, job_key(cohort, job, Purpose::kWireDown));
+    };
+    JobResult result = worker.client.train(cohort, job, source_, give, /*keep_given=*/!plain);
+    result.bytes_down = wire.down->encoded_size(job.submodel->size());
+    if (result.outcome != JobOutcome::kTrained) return result;
+    result.bytes_up = wire.up->encoded_size(job.submodel->size());
     if (!plain) {
-      if (wire.down->lossless()) {
-        worker.update.resize(job.submodel->size());
-        job.submodel->gather(state.weights(), worker.update);
-      }
-      for (size_t i = 0; i < worker.update.size(); ++i)
-        worker.update[i] = worker.trained[i] - worker.update[i];
-      wire.up->transmit(worker.update, job_key(cohort, job, Purpose::kWireUp));
-      if (cohort.squared_norms) result.squared_norm = squared_norm(worker.update);
+      wire.up->transmit(worker.client.update(), job_key(cohort, job, Purpose::kWireUp));
+      if (cohort.squared_norms) result.squared_norm = squared_norm(worker.client.update());
     }
-    if (result.examples == 0) return;
+    if (result.examples == 0) return result;
     PartialSum& sum = sum_for(state, worker);
-    const auto add = [&] {
-      return plain ? sum.add_difference(*job.submodel, state.weights(), worker.trained, result.examples)
-                   : sum.add(*job.submodel, worker.update, result.examples);
+    const auto add = [&] {  // where nothing happened to the update, the difference is made in the same pass
+      return plain ? sum.add_difference(*job.submodel, state.weights(), worker.client.trained(),
+                                        result.examples)
+                   : sum.add(*job.submodel, worker.client.update(), result.examples);
     };
     if (!std::isfinite(result.loss) || !add()) result.outcome = JobOutcome::kDiverged;
+    return result;
   }
 
   // The thread's own sum for that state, empty when it is taken up.

@@ -18,8 +18,8 @@ namespace subfleet {
 // kernels, which give the same bits. A new one is a header with such a class and a word in this list; no
 // device needs more. It has
 //   kName, kDefaultLr, kWantsSquaredNorms, kMoments (the names of what it keeps per weight);
-//   a constructor from OptimizerOptions, whose lr is never 0 there; only plain numbers as members, because
-//   it is copied to the GPU;
+//   a constructor from OptimizerOptions, whose lr is the round's and never 0 there; only plain numbers as
+//   members, because it is copied to the GPU;
 //   operator()(sum, holders, weight, moments...) const, SUBFLEET_HOST_DEVICE, arithmetic only, without
 //   branches and in double;
 //   or, where kWantsSquaredNorms, of_round(results, squared_norm_of_mean), the rule that moves the round's
@@ -34,14 +34,12 @@ void for_each_rule(Visit&& visit) {
   }(std::type_identity<ServerRules>());
 }
 
-// make(rule) of the rule that the options choose; throws Error naming the nearest.
+// make.operator()<Rule>() of the rule that the options choose; throws Error naming the nearest.
 template <typename Product, typename Make>
-std::unique_ptr<Product> make_from_rule(OptimizerOptions options, Make&& make) {
+std::unique_ptr<Product> make_from_rule(const OptimizerOptions& options, Make&& make) {
   std::unique_ptr<Product> made;
   for_each_rule([&]<typename Rule>() {
-    if (Rule::kName != options.optimizer) return;
-    if (options.lr == 0) options.lr = Rule::kDefaultLr;
-    made = make(Rule(options));
+    if (Rule::kName == options.optimizer) made = make.template operator()<Rule>();
   });
   if (made == nullptr) throw unknown_name("server.optimizer", options.optimizer, server_optimizer_names());
   return made;
@@ -49,9 +47,11 @@ std::unique_ptr<Product> make_from_rule(OptimizerOptions options, Make&& make) {
 
 // The rule that moves this round's weights; squared_norm_of_mean() is called where the rule wants it.
 template <typename Rule, typename Norm>
-auto rule_of_round(const Rule& rule, std::span<const JobResult> results, Norm&& squared_norm_of_mean) {
+auto rule_of_round(OptimizerOptions options, const ServerRound& round, Norm&& squared_norm_of_mean) {
+  options.lr = round.lr == 0 ? Rule::kDefaultLr : round.lr;
+  const Rule rule(options);
   if constexpr (Rule::kWantsSquaredNorms) {
-    return rule.of_round(results, squared_norm_of_mean());
+    return rule.of_round(round.results, squared_norm_of_mean());
   } else {
     return rule;
   }

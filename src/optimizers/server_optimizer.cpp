@@ -36,15 +36,15 @@ double squared_norm_of_mean(const PartialSum& updates, const Averaging& averagin
 template <typename Rule>
 class HostOptimizer final : public ServerOptimizer {
  public:
-  HostOptimizer(const Rule& rule, bool over_all, size_t weights) : rule_(rule), over_all_(over_all) {
+  HostOptimizer(const OptimizerOptions& options, size_t weights) : options_(options) {
     for (auto& moment : moments_) moment.assign(weights, 0.0f);
   }
 
-  bool step(std::span<float> weights, const PartialSum& updates, std::span<const JobResult> results,
+  bool step(std::span<float> weights, const PartialSum& updates, const ServerRound& round,
             ThreadPool& pool) override {
-    const Averaging averaging{over_all_, static_cast<uint32_t>(updates.examples())};
+    const Averaging averaging{options_.mean == "all", static_cast<uint32_t>(updates.examples())};
     const auto rule =
-        rule_of_round(rule_, results, [&] { return squared_norm_of_mean(updates, averaging, pool); });
+        rule_of_round<Rule>(options_, round, [&] { return squared_norm_of_mean(updates, averaging, pool); });
     return move(rule, averaging, weights, updates, pool, std::make_index_sequence<Rule::kMoments.size()>());
   }
 
@@ -77,8 +77,7 @@ class HostOptimizer final : public ServerOptimizer {
     return finite != 0;
   }
 
-  Rule rule_;
-  bool over_all_;
+  OptimizerOptions options_;
   std::array<std::vector<float>, Rule::kMoments.size()> moments_;
 };
 
@@ -116,9 +115,8 @@ bool wants_squared_norms(std::string_view optimizer) { return find(optimizer).wa
 double default_server_lr(std::string_view optimizer) { return find(optimizer).default_lr; }
 
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights) {
-  return make_from_rule<ServerOptimizer>(options, [&]<typename Rule>(const Rule& rule) {
-    return std::make_unique<HostOptimizer<Rule>>(rule, options.mean == "all", weights);
-  });
+  return make_from_rule<ServerOptimizer>(
+      options, [&]<typename Rule>() { return std::make_unique<HostOptimizer<Rule>>(options, weights); });
 }
 
 }  // namespace subfleet

@@ -16,6 +16,8 @@ namespace {
 // Two units with a weight and a bias each; unit 0 and unit 1 can be held apart.
 const ModelSpec kTwoUnits{"two", {1, 1, 1}, {{.type = "dense", .name = "d", .units = 2, .droppable = true}}};
 
+constexpr double kLr = 0.1;
+
 // A round in which one client moved every weight of the given units by `update`.
 PartialSum round_of(const std::vector<uint32_t>& units, float update) {
   const std::vector<std::vector<uint32_t>> kept{units};
@@ -34,7 +36,8 @@ std::vector<std::vector<float>> weights_after_each_round(const OptimizerOptions&
   std::vector<std::vector<float>> after;
   for (const std::optional<float> update :
        {std::optional(1.0f), std::optional(-0.5f), std::optional<float>(), std::optional(0.25f)}) {
-    EXPECT_TRUE(optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f), {}, pool));
+    EXPECT_TRUE(optimizer->step(weights, update ? round_of({0, 1}, *update) : round_of({1}, 0.0f),
+                                {.lr = options.lr}, pool));
     after.push_back(weights);
   }
   return after;
@@ -49,7 +52,7 @@ void expect_weights(const OptimizerOptions& options, size_t unit, const std::vec
 }
 
 OptimizerOptions options(const std::string& name, const std::string& unheld = "freeze") {
-  return {.optimizer = name, .lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .tau = 1e-3, .unheld = unheld};
+  return {.optimizer = name, .lr = kLr, .beta1 = 0.9, .beta2 = 0.99, .tau = 1e-3, .unheld = unheld};
 }
 
 // w += 0.1 * mean.
@@ -84,7 +87,7 @@ TEST(ServerOptimizer, YogiShrinksItsSecondMomentBySmallSteps) {
   const auto yogi = make_server_optimizer(options("fedyogi"), parameter_count(kTwoUnits));
   std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
   yogi->moments()[1].values[0] = 1.0f;
-  EXPECT_TRUE(yogi->step(weights, round_of({0}, 1.0f), {}, pool));
+  EXPECT_TRUE(yogi->step(weights, round_of({0}, 1.0f), {.lr = kLr}, pool));
   // m = .1, so v = 1 - .01 * .01.
   EXPECT_FLOAT_EQ(yogi->moments()[1].values[0], 0.9999f);
 }
@@ -109,8 +112,8 @@ TEST(ServerOptimizer, FedExpByHand) {
                                        {.outcome = JobOutcome::kRejected, .examples = 9, .squared_norm = 5}};
   const auto step = [&](double lr, double tau) {
     std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
-    const auto fedexp = make_server_optimizer({.optimizer = "fedexp", .lr = lr, .tau = tau}, weights.size());
-    EXPECT_TRUE(fedexp->step(weights, sum, results, pool));
+    const auto fedexp = make_server_optimizer({.optimizer = "fedexp", .tau = tau}, weights.size());
+    EXPECT_TRUE(fedexp->step(weights, sum, {.lr = lr, .results = results}, pool));
     return weights;
   };
   const double eta = 1.25 / (2 * 0.50625);
@@ -130,8 +133,8 @@ TEST(ServerOptimizer, TheMeanCanBeOverAllClients) {
   const auto step = [&](const std::string& name) {
     std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
     const auto optimizer =
-        make_server_optimizer({.optimizer = name, .lr = 1, .tau = 0.1, .mean = "all"}, weights.size());
-    EXPECT_TRUE(optimizer->step(weights, sum, results, pool));
+        make_server_optimizer({.optimizer = name, .tau = 0.1, .mean = "all"}, weights.size());
+    EXPECT_TRUE(optimizer->step(weights, sum, {.lr = 1, .results = results}, pool));
     return weights;
   };
   EXPECT_NEAR(step("fedavg")[0], -0.125, 1e-6);
@@ -147,11 +150,11 @@ TEST(ServerOptimizer, AFrozenWeightKeepsItsValueAndItsMoments) {
   for (const std::string& name : server_optimizer_names()) {
     const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
     std::vector<float> weights{1.25f, -3.5f, 0.125f, 7.0f};
-    EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.5f), {}, pool));
+    EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.5f), {.lr = kLr}, pool));
     const std::vector<float> before = weights;
     std::vector<float> moments_before;
     for (const auto& moment : optimizer->moments()) moments_before.push_back(moment.values[0]);
-    EXPECT_TRUE(optimizer->step(weights, round_of({1}, 0.5f), {}, pool));
+    EXPECT_TRUE(optimizer->step(weights, round_of({1}, 0.5f), {.lr = kLr}, pool));
     EXPECT_EQ(weights[0], before[0]) << name;
     EXPECT_EQ(weights[2], before[2]) << name;
     EXPECT_NE(weights[1], before[1]) << name;
@@ -167,19 +170,35 @@ TEST(ServerOptimizer, AZeroUpdateFromTheStartChangesNoBit) {
     const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
     std::vector<float> weights{0.1f, -0.2f, 1e-30f, 3.0f};
     const std::vector<float> before = weights;
-    EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.0f), {}, pool));
+    EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.0f), {.lr = kLr}, pool));
     EXPECT_EQ(weights, before) << name;
+  }
+}
+
+TEST(ServerOptimizer, EachRoundHasItsOwnRate) {
+  ThreadPool pool(1);
+  for (const std::string& name : server_optimizer_names()) {
+    const auto moved = [&](double first_lr, double second_lr) {
+      const auto optimizer = make_server_optimizer(options(name), parameter_count(kTwoUnits));
+      std::vector<float> weights(parameter_count(kTwoUnits), 0.0f);
+      EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.5f), {.lr = first_lr}, pool));
+      const float first = weights[0];
+      EXPECT_TRUE(optimizer->step(weights, round_of({0, 1}, 0.25f), {.lr = second_lr}, pool));
+      return std::pair(first, weights[0] - first);
+    };
+    EXPECT_NEAR(moved(0.2, 0.1).first, 2 * moved(0.1, 0.1).first, 1e-6) << name;
+    EXPECT_NEAR(moved(0.1, 0.3).second, 3 * moved(0.1, 0.1).second, 1e-6) << name;
+    const double standard = default_server_lr(name);
+    EXPECT_EQ(moved(0, 0), moved(standard, standard)) << name;
   }
 }
 
 TEST(ServerOptimizer, TellsWhenAWeightIsNoLongerFinite) {
   ThreadPool pool(2);
   for (const std::string& name : server_optimizer_names()) {
-    OptimizerOptions steep = options(name);
-    steep.lr = 1e39;
     std::vector<float> weights{0.1f, -0.2f, 0.0f, 3.0f};
-    const auto optimizer = make_server_optimizer(steep, weights.size());
-    EXPECT_FALSE(optimizer->step(weights, round_of({1}, 0.5f), {}, pool)) << name;
+    const auto optimizer = make_server_optimizer(options(name), weights.size());
+    EXPECT_FALSE(optimizer->step(weights, round_of({1}, 0.5f), {.lr = 1e39}, pool)) << name;
   }
 }
 
@@ -205,7 +224,7 @@ TEST(ServerOptimizer, FedAdamOnManyWeightsIsItsDefinition) {
   std::vector<float> weights(sum.size(), 0.25f), expected = weights, m(sum.size()), v(sum.size());
   size_t unheld = 0;
   for (int round = 0; round < 2; ++round) {
-    ASSERT_TRUE(optimizer->step(weights, sum, {}, pool));
+    ASSERT_TRUE(optimizer->step(weights, sum, {.lr = given.lr}, pool));
     for (size_t i = 0; i < sum.size(); ++i) {
       if (!sum.held(i)) {
         ++unheld;

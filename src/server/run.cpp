@@ -151,7 +151,7 @@ RoundRecord Run::end_round(std::span<const JobResult> results) {
   if (trained == 0 && record.outcomes[JobOutcome::kDiverged] > 0) {
     throw over("every client's training diverged; lower round.client_lr or server.lr and start again");
   }
-  if (trained > 0 && !state_->step(results)) {
+  if (trained > 0 && !state_->step({.lr = config_.server.lr, .results = results})) {
     throw over("the weights are no longer finite; lower server.lr and start again");
   }
   round_ = record.round;

@@ -62,7 +62,7 @@ size_t large_requests_of_the_third_round(const std::string& model_name) {
     state->clear_sum();
     before = large_requests;
     const auto results = trainer->train({&cohort, 1});
-    EXPECT_TRUE(state->step(results.front()));
+    EXPECT_TRUE(state->step({.results = results.front()}));
   }
   return large_requests - before;
 }

@@ -1,9 +1,12 @@
 """The Flower apps without a SuperLink: what client apps answer, who gets which client's number, and what is made of replies.
     apps_test.py     with SUBFLEET_FLWR=a virtual environment that has flwr, and the package on PYTHONPATH"""
 
+import gc
 import sys
 import threading
+import time
 import unittest
+import weakref
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -177,16 +180,55 @@ class Numbers(unittest.TestCase):
         transport = FlowerTransport(self.grid, deadline=60.0, say=said.append)
         transport.nodes = nodes
         for client in range(5):
-            transport.send(client, client, b"job")
+            transport.send(10 + client, "train", client, b"job")
         arrived = [transport.next(10) for _ in range(4)]
         self.assertNotIn(None, arrived)
         self.assertIsNone(transport.next(0))
-        transport.told(1, "rejected", "why")
+        transport.on_result(11, "rejected", "why")
         self.assertEqual(said, ["client 1 of node 2: rejected: why"])
-        moved = transport.finish()
-        self.assertEqual(len(moved), 5)
+        moved = [transport.close(10 + client) for client in range(5)]
         self.assertEqual(moved[4], (0, 0), "no node has client 4")
         self.assertGreater(moved[0][1], moved[3][1], "client 0 answered, client 3 did not")
+
+    def test_a_message_is_in_memory_only_until_it_was_pushed(self):
+        nodes = self.nodes({1: introduction(0)}, clients=1)
+        nodes.wait_for(1)
+        self.grid.answers[1] = None  # no reply to anything from now on
+        push = self.grid.push_messages
+
+        def forgetful_push(messages):  # as Flower's grid does, which sends and forgets
+            ids = push(messages)
+            self.grid.sent[ids[0]] = Message(RecordDict(), dst_node_id=1, message_type="train")
+            return ids
+
+        self.grid.push_messages = forgetful_push
+        transport = FlowerTransport(self.grid, deadline=60.0, say=self.said.append)
+        transport.nodes = nodes
+
+        class Payload(bytes):
+            pass
+
+        payload = Payload(b"job")
+        alive = weakref.ref(payload)
+        transport.send(0, "train", 0, payload)
+        del payload
+        self.eventually("the message to be forgotten", lambda: gc.collect() is not None and alive() is None)
+        self.assertIsNone(transport.next(0), "its thread still waits for the reply")
+        transport.close(0)
+
+    def test_sending_waits_no_longer_than_the_deadline(self):
+        nodes = self.nodes({1: introduction(0)}, clients=1)
+        nodes.wait_for(1)
+        hang = threading.Event()
+        self.addCleanup(hang.set)
+        self.grid.push_messages = lambda messages: hang.wait() and [""] * len(messages)
+        transport = FlowerTransport(self.grid, deadline=0.5, say=self.said.append)
+        transport.nodes = nodes
+        start = time.monotonic()
+        for number in range(8):
+            transport.send(number, "train", 0, b"job")
+        self.assertLess(time.monotonic() - start, 5)
+        self.assertEqual([transport.close(number) for number in range(4, 8)], [(0, 0)] * 4, "they were not sent")
 
     def test_what_a_reply_cannot_be_is_said_in_one_line(self):
         grid = Grid({1: ValueError("two\nlines"), 2: Error(2, "a reason"), 3: Error(5, "gone"), 4: None})

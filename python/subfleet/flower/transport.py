@@ -1,9 +1,9 @@
-"""Subfleet's jobs as messages of Flower's grid."""
+"""Subfleet's messages as messages of Flower's grid."""
 
 import queue
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 from flwr.app import Message, MessageType
@@ -13,120 +13,123 @@ from . import protocol, traffic
 from .nodes import Nodes
 from .replies import BadReply, NodeLost, line, pull_reply, seconds_after_objects
 
-_PUSHED_AT_ONCE = 4  # so many jobs are in memory at a time
+_PUSHED_AT_ONCE = 4  # at most so many messages are in memory at a time
 _A_DAY = 86400.0
 _UPLOAD = 3.0  # seconds that an upload may take at the end of a round and be late; later it is unfinished
 
+# By the kind of a message: Flower's type, what it is packed into, and what its reply is.
+_KINDS = {"train": (MessageType.TRAIN, protocol.JOB, protocol.UPDATE)}
+
 
 @dataclass
-class _Job:
+class _Sent:
+    """A message that is open. When it is closed, its thread talks to nobody."""
+
+    number: int
+    kind: str
     client: int
     node: Optional[int]
-    job: Optional[int] = None  # bytes of the payloads that were sent and received
-    update: Optional[int] = None
+    closed: threading.Event = field(default_factory=threading.Event)
+    down: Optional[int] = None  # bytes of the payloads that were sent and received
+    up: Optional[int] = None
     thread: Optional[threading.Thread] = None
 
 
-class _Round:
-    """The jobs since the last finish(). Threads of a round that is over talk to nobody."""
-
-    def __init__(self):
-        self.jobs: list = []
-        self.arrivals: queue.Queue = queue.Queue()
-        self.closed = threading.Event()
-        self.begun = 0.0
-
-
 class FlowerTransport:
-    """What a RemoteFleet wants of a transport, over a grid: each job has a thread that pushes it, waits for its reply
+    """What a RemoteFleet wants of a transport, over a grid: each message has a thread that pushes it, waits for its reply
     alone and hands that on. A reply can hold up its own thread only."""
 
     def __init__(self, grid, *, deadline: float, say: Callable[[str], None]):
         self._grid, self._say = grid, say
         self.nodes: Optional[Nodes] = None  # before the first round
         self._seconds = deadline if deadline > 0 else _A_DAY
+        self._begun = 0.0  # when the first of the open messages was sent
         self._pushing = threading.Semaphore(_PUSHED_AT_ONCE)
-        self._round = _Round()
+        self._open: dict = {}  # by number
+        self._arrivals: queue.Queue = queue.Queue()
 
-    def send(self, client: int, row: int, job: bytes) -> None:
-        number = len(self._round.jobs)
-        if number == 0:
-            self._round.begun = time.monotonic()
-        node = self.nodes.node_of(client)
-        self._round.jobs.append(_Job(client, node))
-        if node is None:
-            self._round.arrivals.put(Arrival.lost(number, "no node has this client"))
+    def _left(self) -> float:
+        return self._seconds - (time.monotonic() - self._begun)
+
+    def send(self, number: int, kind: str, client: int, message: bytes) -> None:
+        """Waits while too many messages are on their way, until the deadline at most; then it is not sent."""
+        if not self._open:
+            self._begun = time.monotonic()
+        sent = self._open[number] = _Sent(number, kind, client, self.nodes.node_of(client))
+        if sent.node is None:
+            self._arrivals.put(Arrival.lost(number, "no node has this client"))
             return
-        self._pushing.acquire()
-        thread = threading.Thread(
-            target=self._exchange, args=(self._round, number, job), daemon=True, name=f"client {client}"
-        )
-        self._round.jobs[number].thread = thread
-        thread.start()
+        if not self._pushing.acquire(timeout=max(self._left(), 0)):
+            return
+        # In a list, which the thread empties: a thread keeps its arguments until its end.
+        sent.thread = threading.Thread(target=self._exchange, args=(sent, [message]), daemon=True, name=f"client {client}")
+        sent.thread.start()
 
     def next(self, seconds: float) -> Optional[Arrival]:
         try:
-            return self._round.arrivals.get(timeout=seconds) if seconds > 0 else self._round.arrivals.get_nowait()
+            return self._arrivals.get(timeout=seconds) if seconds > 0 else self._arrivals.get_nowait()
         except queue.Empty:
             return self._unfinished() if seconds == 0 else None
 
     def _unfinished(self) -> Optional[Arrival]:
-        """At the deadline: a job whose answer was announced a while ago, and is not here as a whole."""
-        for number, job in enumerate(self._round.jobs):
-            if job.thread is not None and seconds_after_objects(job.thread) > _UPLOAD:
-                job.thread = None  # it is told once
-                return Arrival.refused(number, "its upload was not finished in time")
+        """At the deadline: a message whose reply was announced a while ago, and is not here as a whole."""
+        for sent in self._open.values():
+            if sent.thread is not None and seconds_after_objects(sent.thread) > _UPLOAD:
+                sent.thread = None  # it is told once
+                return Arrival.refused(sent.number, "its upload was not finished in time")
         return None
 
-    def finish(self) -> list:
-        over, self._round = self._round, _Round()
-        over.closed.set()
-        return [self._moved(job) for job in over.jobs]
-
-    def _moved(self, job: _Job) -> tuple:
-        if job.job is None:
+    def close(self, number: int) -> tuple:
+        """Bytes down and up that moved for the message, of which nothing more is wanted."""
+        sent = self._open.pop(number)
+        sent.closed.set()
+        if sent.down is None:
             return 0, 0
-        down, up = traffic.of_job(job.job, job.update)
-        if self.nodes.is_new(job.node):  # its introduction counts with its first job
+        down, up = traffic.of_job(sent.down, sent.up)
+        if self.nodes.is_new(sent.node):  # its introduction counts with its first message
             introduction = traffic.of_introduction()
             down, up = down + introduction[0], up + introduction[1]
         return down, up
 
-    def told(self, number: int, outcome: str, why: str) -> None:
+    def on_result(self, number: int, outcome: str, why: str) -> None:
         if outcome != "trained":
-            job = self._round.jobs[number]
-            self._say(f"client {job.client} of node {job.node}: {outcome}{': ' if why else ''}{why}")
+            sent = self._open[number]
+            self._say(f"client {sent.client} of node {sent.node}: {outcome}{': ' if why else ''}{why}")
 
-    def _exchange(self, round: _Round, number: int, payload: bytes) -> None:
+    def _exchange(self, sent: _Sent, payload: list) -> None:
         try:
-            arrival = self._converse(round, number, payload)
-            if arrival is not None:
-                round.arrivals.put(arrival)
+            arrival = self._converse(sent, payload)
         except NodeLost as error:
-            round.arrivals.put(Arrival.lost(number, str(error)))
+            arrival = Arrival.lost(sent.number, str(error))
         except (BadReply, protocol.Malformed) as error:
-            round.arrivals.put(Arrival.refused(number, str(error)))
+            arrival = Arrival.refused(sent.number, str(error))
         except Exception as error:
-            round.arrivals.put(Arrival.lost(number, line(f"{type(error).__name__}: {error}")))
+            arrival = Arrival.lost(sent.number, line(f"{type(error).__name__}: {error}"))
+        if arrival is not None and not sent.closed.is_set():
+            self._arrivals.put(arrival)
 
-    def _converse(self, round: _Round, number: int, payload: bytes) -> Optional[Arrival]:
-        job = round.jobs[number]
-        left = self._seconds - (time.monotonic() - round.begun)
+    def _converse(self, sent: _Sent, payload: list) -> Optional[Arrival]:
+        _, _, reply_kind = _KINDS[sent.kind]
+        left = self._left()
         try:
-            if left <= 0:
-                return None
-            job.job = len(payload)
-            message = Message(protocol.JOB.pack(payload), job.node, MessageType.TRAIN, ttl=left)
-            (message_id,) = self._grid.push_messages([message])
+            message_id = self._push(sent, payload.pop(), left) if left > 0 else None
         finally:
-            del payload
             self._pushing.release()
+        if message_id is None:
+            return None
         if not message_id:
             raise NodeLost("the SuperLink does not take messages for its node")
-        del message
-        reply = pull_reply(self._grid, message_id, round.closed, left)
+        reply = pull_reply(self._grid, message_id, sent.closed, left)
         if reply is None:
             return None
-        update = protocol.UPDATE.unpack(reply)
-        job.update = len(update)
-        return Arrival.reply(number, update)
+        update = reply_kind.unpack(reply)
+        sent.up = len(update)
+        return Arrival.reply(sent.number, update)
+
+    def _push(self, sent: _Sent, payload: bytes, seconds: float) -> str:
+        """The message's name; empty: it was not taken. Nothing of the payload is kept."""
+        flower_type, payload_kind, _ = _KINDS[sent.kind]
+        sent.down = len(payload)
+        message = Message(payload_kind.pack(payload), sent.node, flower_type, ttl=seconds)
+        (message_id,) = self._grid.push_messages([message])
+        return message_id or ""

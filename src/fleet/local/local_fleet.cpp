@@ -14,7 +14,7 @@ LocalFleet::LocalFleet(SplitFederation data, std::string_view device, ThreadPool
       examples_(data_, eval_samples),
       trainer_(make_trainer(device, pool, examples_)) {}
 
-std::vector<std::vector<JobResult>> LocalFleet::train(std::span<const Cohort> cohorts) {
+std::vector<std::vector<JobResult>> LocalFleet::train_batch(std::span<const Cohort> cohorts) {
   std::vector<std::vector<JobResult>> results = trainer_->train(cohorts);
   for (size_t i = 0; i < cohorts.size(); ++i) {
     // The trainer has counted the encoded values; around them a message says what they are.

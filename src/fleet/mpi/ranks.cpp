@@ -51,7 +51,7 @@ auto together(bool& others_listen, const Work& work) {
 }
 
 // The fleet of all ranks, seen from rank 0.
-class MpiFleet final : public Fleet {
+class MpiFleet final : public BatchFleet {
  public:
   MpiFleet(mpi::Communicator& ranks, bool& others_listen, std::unique_ptr<LocalFleet> own)
       : ranks_(ranks), others_listen_(others_listen), own_(std::move(own)) {}
@@ -64,7 +64,7 @@ class MpiFleet final : public Fleet {
     return own_->make_state(model, options);
   }
 
-  std::vector<std::vector<JobResult>> train(std::span<const Cohort> cohorts) override {
+  std::vector<std::vector<JobResult>> train_batch(std::span<const Cohort> cohorts) override {
     for (const Cohort& cohort : cohorts) {
       const auto weights = static_cast<double>(parameter_count(*cohort.model));
       bytes_reduced_ += weights * sizeof(int64_t);

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "nn/aligned.h"
-#include "nn/jobs.h"
+#include "fleet/remote/client_messages.h"
 #include "nn/trainers.h"
 #include "server/message.h"
 #include "subfleet/error.h"
@@ -25,22 +24,20 @@ void check_training(const LocalTraining& how) {
 }
 
 // Looked at before any memory of that size is taken.
-void check_weights(const JobMessage& message, const Codec& down, size_t weights) {
+void check_size(const JobMessage& message, size_t weights) {
   if (weights > JobRunner::kMostWeights) {
     throw bad_request("job", fmt::format("a sub-model of {} weights; at most {} can be held", weights,
                                          JobRunner::kMostWeights));
   }
-  if (message.weights.size() != down.encoded_size(weights)) {
-    throw bad_request("job",
-                      fmt::format("{} bytes of weights; the sub-model's {} weights are {} in {}",
-                                  message.weights.size(), weights, down.encoded_size(weights), down.name()));
-  }
+  check_weights(message, weights);
 }
 
 }  // namespace
 
 JobRunner::JobRunner(const ExampleSource& examples, std::string_view device)
-    : source_(examples), sgd_(host_networks(device)) {}
+    : source_(examples), client_(host_networks(device)) {
+  client_.keep_little_memory();
+}
 
 RanJob JobRunner::run(std::vector<std::byte> bytes) {
   JobMessage message = decode_job(bytes);
@@ -49,36 +46,18 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
   const Cohort cohort = cohort_of(message);
   const SubModel submodel = named_submodel(message);
   const Job job{.client = message.client, .row = message.row, .submodel = &submodel};
-  check_weights(message, *cohort.wire.down, submodel.size());
-
-  source_.read_train(job.client, examples_);
-  check_examples(examples_, submodel.spec(), fmt::format("client {}", job.client));
-  JobResult result{.outcome = JobOutcome::kTrained, .examples = static_cast<uint32_t>(examples_.count())};
-  if (const auto fault = fault_in(result, message.rows))
-    throw bad_request(fmt::format("client {}", job.client), *fault);
-
-  AlignedFloats trained(submodel.size());
-  cohort.wire.down->decode(message.weights, job_key(cohort, job, Purpose::kWireDown), trained);
-  std::exchange(message.weights, {});
-  std::vector<float> update(trained.begin(), trained.end());
-  const Score total =
-      sgd_.train(submodel.spec(), trained, examples_, cohort.how, job_key(cohort, job, Purpose::kBatchOrder));
-  set_means(result, cohort.how, total.loss, total.correct);
-  for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - update[i];
-  std::exchange(trained, {});
-
-  UpdateMessage reply{.draw = message.draw,
-                      .row = message.row,
-                      .examples = result.examples,
-                      .loss = result.loss,
-                      .accuracy = result.accuracy,
-                      .update = {}};
-  cohort.wire.up->encode(update, job_key(cohort, job, Purpose::kWireUp), reply.update);
-  std::exchange(update, {});
-  const size_t weights = submodel.size();
+  check_size(message, submodel.size());
+  const JobResult result = client_.train(cohort, job, source_, [&](std::span<float> weights) {
+    decode_weights(message, weights);
+    std::exchange(message.weights, {});
+  });
+  if (result.outcome == JobOutcome::kRejected)
+    throw bad_request(fmt::format("client {}", job.client), result.why);
+  const UpdateMessage reply = update_message(message, result, client_.update());
+  client_.release();
   return {.update = encode(reply),
           .client = message.client,
-          .weights = weights,
+          .weights = submodel.size(),
           .examples = result.examples,
           .loss = result.loss,
           .accuracy = result.accuracy};

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/local_sgd.h"
+#include "nn/client_pipeline.h"
 #include "subfleet/examples.h"
 
 namespace subfleet {
@@ -37,8 +37,7 @@ class JobRunner {
 
  private:
   const ExampleSource& source_;
-  LocalSgd sgd_;
-  Examples examples_;
+  ClientPipeline client_;
 };
 
 }  // namespace subfleet

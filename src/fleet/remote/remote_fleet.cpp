@@ -1,96 +1,88 @@
 #include "fleet/remote/remote_fleet.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-#include <numeric>
+#include <utility>
 
-#include "fleet/remote/remote_round.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
-namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr double kLongWait = 3600;  // where there is no deadline, next() is asked again
-constexpr double kShortPause = 10;  // before clients are asked again without one
-
-// Since `start`, for `seconds` in all.
-double seconds_left(Clock::time_point start, double seconds) {
-  return seconds - std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Sends some of a round's jobs and takes what comes back until all are answered or the deadline has passed.
-void attempt(Transport& transport, RemoteRound& round, const std::vector<size_t>& wanted, double deadline) {
-  const Clock::time_point start = Clock::now();
-  for (const size_t index : wanted) {
-    const Job& job = round.job(index);
-    transport.send({.client = job.client, .row = job.row, .message = round.message(index)});
+std::string_view kind_name(MessageKind kind) {
+  switch (kind) {
+    case MessageKind::kTrain:
+      return "train";
   }
-  const auto settled = [&](size_t sent) { transport.told(sent, round.result(wanted[sent])); };
-  for (size_t open = wanted.size(); open > 0;) {
-    const double left = deadline == 0 ? kLongWait : seconds_left(start, deadline);
-    const std::optional<Arrival> arrival = transport.next(std::max(left, 0.0));
-    if (!arrival && left <= 0) break;  // what has come by then counts
-    if (!arrival) continue;
-    if (arrival->job >= wanted.size()) throw failure("transport", "answers a job that was not sent");
-    const size_t index = wanted[arrival->job];
-    if (round.answered(index)) continue;
-    switch (arrival->kind) {
-      case Arrival::Kind::kReply:
-        round.take_reply(index, arrival->reply);
-        break;
-      case Arrival::Kind::kLost:
-        round.leave_out(index, JobOutcome::kLost, arrival->why);
-        break;
-      case Arrival::Kind::kRefused:
-        round.leave_out(index, JobOutcome::kRejected, arrival->why);
-        break;
-    }
-    settled(arrival->job);
-    --open;
-  }
-  for (size_t sent = 0; sent < wanted.size(); ++sent) {
-    if (round.answered(wanted[sent])) continue;
-    round.leave_out(wanted[sent], JobOutcome::kLate, fmt::format("no answer within {} s", deadline));
-    settled(sent);
-  }
-  const std::vector<Traffic> moved = transport.finish();
-  if (moved.size() != wanted.size())
-    throw failure("transport", "counts the bytes of other jobs than were sent");
-  for (size_t sent = 0; sent < wanted.size(); ++sent) round.add_traffic(wanted[sent], moved[sent]);
+  throw failure("transport", "no such kind of message");
 }
-
-// Clients that were asked in vain get the rest of the deadline to come back; nothing can arrive meanwhile.
-void pause(Transport& transport, Clock::time_point start, double deadline) {
-  const double seconds = deadline == 0 ? kShortPause : deadline;
-  for (double left = seconds_left(start, seconds); left > 0; left = seconds_left(start, seconds))
-    static_cast<void>(transport.next(left));
-}
-
-}  // namespace
 
 RemoteFleet::RemoteFleet(Transport& transport, LocalFleet& here, const RemoteOptions& options)
     : transport_(transport), here_(here), options_(options) {}
 
-std::vector<std::vector<JobResult>> RemoteFleet::train(std::span<const Cohort> cohorts) {
-  RemoteRound round(cohorts);
-  std::vector<size_t> wanted(round.jobs());
-  std::iota(wanted.begin(), wanted.end(), size_t{0});
-  for (int number = 1;; ++number) {
-    const Clock::time_point start = Clock::now();
-    attempt(transport_, round, wanted, options_.deadline);
-    if (round.enough_replies(options_.min_replies)) return round.close();
-    if (number == kAttempts) break;
-    wanted = round.try_again();
-    pause(transport_, start, options_.deadline);
+uint64_t RemoteFleet::submit(const Cohort& cohort) {
+  const uint64_t ticket = tickets_++;
+  RemoteCohort& jobs = open_.try_emplace(ticket, cohort).first->second;
+  jobs.out = cohort.jobs.size();
+  for (size_t job = 0; job < cohort.jobs.size(); ++job) {
+    transport_.send({.number = messages_,
+                     .kind = MessageKind::kTrain,
+                     .client = cohort.jobs[job].client,
+                     .message = jobs.message(job)});
+    out_.emplace(messages_++, JobId{ticket, job});
   }
-  throw failure(
-      "round", fmt::format("less than round.min_replies = {} of the clients were trained, after {} attempts; "
-                           "start again when more of them are back, or lower it",
-                           options_.min_replies, kAttempts));
+  return ticket;
+}
+
+std::optional<FinishedJob> RemoteFleet::next(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  for (double left = seconds;;) {
+    const std::optional<Arrival> arrival = transport_.next(left);
+    if (!arrival) return std::nullopt;
+    if (arrival->number >= messages_) throw failure("transport", "answers a message that was not sent");
+    if (const auto job = out_.find(arrival->number); job != out_.end())
+      return end(job, result_of(job->second, *arrival));
+    // A second answer is not looked at.
+    left = std::max(0.0, seconds - std::chrono::duration<double>(Clock::now() - start).count());
+  }
+}
+
+JobResult RemoteFleet::result_of(const JobId& id, const Arrival& arrival) {
+  switch (arrival.kind) {
+    case Arrival::Kind::kReply:
+      return open_.at(id.ticket).judge(id.job, arrival.reply);
+    case Arrival::Kind::kLost:
+      return {.outcome = JobOutcome::kLost, .why = arrival.why};
+    case Arrival::Kind::kRefused:
+      return {.outcome = JobOutcome::kRejected, .why = arrival.why};
+  }
+  throw failure("transport", "no such kind of arrival");
+}
+
+FinishedJob RemoteFleet::end(Out::iterator job, JobResult result) {
+  const auto [number, id] = *job;
+  out_.erase(job);
+  transport_.on_result(number, result);
+  const Traffic moved = transport_.close(number);
+  result.bytes_down = moved.down;
+  result.bytes_up = moved.up;
+  const auto cohort = open_.find(id.ticket);
+  if (--cohort->second.out == 0) {
+    cohort->second.merge();
+    open_.erase(cohort);
+  }
+  return {id, std::move(result)};
+}
+
+JobResult RemoteFleet::cancel(const JobId& id, JobOutcome outcome, const std::string& why) {
+  const auto job = std::ranges::find_if(out_, [&](const auto& entry) { return entry.second == id; });
+  if (job == out_.end()) throw failure("fleet", "a job is cancelled that is not out");
+  return end(job, {.outcome = outcome, .why = why}).result;
+}
+
+void RemoteFleet::abandon() {
+  open_.clear();
+  for (const auto& [number, id] : std::exchange(out_, {})) transport_.close(number);
 }
 
 }  // namespace subfleet

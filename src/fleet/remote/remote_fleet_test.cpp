@@ -67,7 +67,7 @@ TEST(RemoteFleet, HasTheBitsOfThisProcessInAnyOrderOfArrival) {
       const TinyExamples examples;
       JobRunner runner(examples, "reference");
       ScriptedTransport transport(
-          [&](const RemoteJob& sent) {
+          [&](const Outgoing& sent) {
             return reply(runner.run({sent.message.begin(), sent.message.end()}).update);
           },
           reversed);
@@ -159,14 +159,14 @@ struct Outcome {
 // One round in which the client of row 1 does as it likes, and the others are good.
 Outcome round_with(const std::string& codec,
                    const std::function<std::vector<Arrival>(const JobMessage&)>& bad) {
-  ScriptedTransport transport([&](const RemoteJob& sent) {
+  ScriptedTransport transport([&](const Outgoing& sent) {
     const JobMessage job = decode_job(sent.message);
     EXPECT_EQ(job.client, sent.client);
     return job.row == 1 ? bad(job) : reply(invented_update(job));
   });
   ThreadPool pool(1);
   LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here, {.clients = kClients, .deadline = 0.02});
+  RemoteFleet fleet(transport, here, {.clients = kClients, .patience = {.deadline = 0.02}});
   Config config = tiny_config();
   config.wire.up = codec;
   subfleet::Run run(config, fleet);
@@ -213,10 +213,11 @@ TEST(RemoteFleet, ASecondAnswerIsNotLookedAt) {
 struct Attempts {
   std::map<uint32_t, uint32_t> asked;
   uint32_t absences = 0;
-  std::vector<Arrival> operator()(const RemoteJob& sent) {
-    const uint32_t before = asked[sent.row]++;
-    if (sent.row > 0 && before < absences) return {{.kind = Kind::kLost, .why = "gone"}};
-    return reply(invented_update(decode_job(sent.message)));
+  std::vector<Arrival> operator()(const Outgoing& sent) {
+    const JobMessage job = decode_job(sent.message);
+    const uint32_t before = asked[job.row]++;
+    if (job.row > 0 && before < absences) return {{.kind = Kind::kLost, .why = "gone"}};
+    return reply(invented_update(job));
   }
 };
 
@@ -226,7 +227,8 @@ TEST(RemoteFleet, WithTooFewRepliesTheMissingClientsAreAskedAgainForTheSameRound
   ScriptedTransport transport(std::ref(attempts));
   ThreadPool pool(1);
   LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here, {.clients = kClients, .deadline = 0.02, .min_replies = 0.5});
+  RemoteFleet fleet(transport, here,
+                    {.clients = kClients, .patience = {.deadline = 0.02, .min_replies = 0.5}});
   subfleet::Run run(tiny_config(), fleet);
   const RoundRecord record = run.step();
   EXPECT_TRUE(std::ranges::equal(run.weights(), clean.weights));
@@ -241,7 +243,8 @@ TEST(RemoteFleet, WithoutEnoughRepliesTheRunStopsAndItsStateIsAsBefore) {
   ScriptedTransport transport(std::ref(attempts));
   ThreadPool pool(1);
   LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here, {.clients = kClients, .deadline = 0.02, .min_replies = 0.5});
+  RemoteFleet fleet(transport, here,
+                    {.clients = kClients, .patience = {.deadline = 0.02, .min_replies = 0.5}});
   subfleet::Run run(tiny_config(), fleet);
   try {
     run.step();
@@ -258,7 +261,8 @@ TEST(RemoteFleet, AShareOfExactlyTheRepliesIsEnough) {
   ScriptedTransport transport(std::ref(attempts));
   ThreadPool pool(1);
   LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here, {.clients = kClients, .deadline = 0.02, .min_replies = 0.25});
+  RemoteFleet fleet(transport, here,
+                    {.clients = kClients, .patience = {.deadline = 0.02, .min_replies = 0.25}});
   subfleet::Run run(tiny_config(), fleet);
   EXPECT_EQ(run.step().outcomes[JobOutcome::kTrained], 1u);
 }

@@ -43,20 +43,21 @@ __global__ void squared_means_of_ranges(Averaging averaging, size_t size, const 
 template <typename Rule>
 class RuleStep final : public ServerStep {
  public:
-  RuleStep(const Rule& rule, bool over_all)
-      : rule_(rule), over_all_(over_all), names_(Rule::kMoments.begin(), Rule::kMoments.end()) {}
+  explicit RuleStep(const OptimizerOptions& options)
+      : options_(options), names_(Rule::kMoments.begin(), Rule::kMoments.end()) {}
 
   const std::vector<std::string>& moment_names() const override { return names_; }
 
-  void run(const StepArrays& arrays, std::span<const JobResult> results, cudaStream_t stream) override {
+  void run(const StepArrays& arrays, const ServerRound& round, cudaStream_t stream) override {
     if (arrays.size == 0) return;
-    const auto rule = rule_of_round(rule_, results, [&] { return squared_norm_of_mean(arrays, stream); });
+    const auto rule =
+        rule_of_round<Rule>(options_, round, [&] { return squared_norm_of_mean(arrays, stream); });
     move(rule, averaging(arrays), arrays, stream, std::make_index_sequence<Rule::kMoments.size()>());
   }
 
  private:
   Averaging averaging(const StepArrays& arrays) const {
-    return {over_all_, static_cast<uint32_t>(arrays.examples)};
+    return {options_.mean == "all", static_cast<uint32_t>(arrays.examples)};
   }
 
   template <typename OfRound, size_t... kIndex>
@@ -82,8 +83,7 @@ class RuleStep final : public ServerStep {
     return sum_of_ranges(ranges);
   }
 
-  Rule rule_;
-  bool over_all_;
+  OptimizerOptions options_;
   std::vector<std::string> names_;
   Buffer<double> ranges_;
 };
@@ -91,9 +91,8 @@ class RuleStep final : public ServerStep {
 }  // namespace
 
 std::unique_ptr<ServerStep> make_server_step(const OptimizerOptions& options) {
-  return make_from_rule<ServerStep>(options, [&]<typename Rule>(const Rule& rule) {
-    return std::make_unique<RuleStep<Rule>>(rule, options.mean == "all");
-  });
+  return make_from_rule<ServerStep>(
+      options, [&]<typename Rule>() { return std::make_unique<RuleStep<Rule>>(options); });
 }
 
 }  // namespace subfleet::cuda

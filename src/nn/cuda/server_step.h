@@ -30,8 +30,7 @@ class ServerStep {
  public:
   virtual ~ServerStep() = default;
   virtual const std::vector<std::string>& moment_names() const = 0;
-  // `results` are the clients', in the order of the round.
-  virtual void run(const StepArrays& arrays, std::span<const JobResult> results, cudaStream_t stream) = 0;
+  virtual void run(const StepArrays& arrays, const ServerRound& round, cudaStream_t stream) = 0;
 };
 
 // That of options.optimizer; throws Error naming the nearest.

@@ -83,7 +83,7 @@ void CudaState::with_sum(const std::function<void(PartialSum&)>& visit) {
   examples_ = sum.examples();
 }
 
-bool CudaState::step(std::span<const JobResult> results) {
+bool CudaState::step(const ServerRound& round) {
   not_finite_.zero(stream_);
   std::vector<float*> moments;
   for (Values& moment : moments_) moments.push_back(moment.change());
@@ -94,7 +94,7 @@ bool CudaState::step(std::span<const JobResult> results) {
               .weights = weights_.change(),
               .moments = moments,
               .not_finite = not_finite_.data()},
-             results, stream_);
+             round, stream_);
   uint32_t not_finite = 0;
   not_finite_.download({&not_finite, 1}, stream_);
   return not_finite == 0;

@@ -28,7 +28,7 @@ class CudaState final : public ServerState {
   void set_moments(std::span<const std::vector<float>> moments) override;
   void clear_sum() override;
   void with_sum(const std::function<void(PartialSum&)>& visit) override;
-  bool step(std::span<const JobResult> results) override;
+  bool step(const ServerRound& round) override;
 
   // For the trainer, which adds to the sum on the same stream and counts the examples that it has added.
   size_t size() const { return weights_.size(); }

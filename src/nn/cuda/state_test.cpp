@@ -53,10 +53,9 @@ void fill(PartialSum& sum, uint64_t seed) {
   }
 }
 
-std::vector<JobResult> two_results() {
-  return {{.outcome = JobOutcome::kTrained, .examples = 400, .squared_norm = 3.7},
-          {.outcome = JobOutcome::kTrained, .examples = 600, .squared_norm = 411.9}};
-}
+const std::vector<JobResult> kTwoResults{
+    {.outcome = JobOutcome::kTrained, .examples = 400, .squared_norm = 3.7},
+    {.outcome = JobOutcome::kTrained, .examples = 600, .squared_norm = 411.9}};
 
 TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
   SUBFLEET_SKIP_WITHOUT_GPU();
@@ -77,7 +76,7 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
         for (ServerState* each : {static_cast<ServerState*>(&state), static_cast<ServerState*>(&expected)}) {
           each->clear_sum();
           each->with_sum([&](PartialSum& sum) { fill(sum, round); });
-          EXPECT_TRUE(each->step(two_results()));
+          EXPECT_TRUE(each->step({.lr = 0.01 * static_cast<double>(round), .results = kTwoResults}));
         }
         expect_same_bits(state, expected, fmt::format("{}, {}, {}, step {}", name, unheld, mean, round));
       }
@@ -152,13 +151,13 @@ TEST(CudaState, TellsWhenAWeightIsNoLongerFinite) {
   SUBFLEET_SKIP_WITHOUT_GPU();
   const Stream stream;
   for (const std::string& name : server_optimizer_names()) {
-    CudaState state(kSome, {.optimizer = name, .lr = 1e39}, stream);
+    CudaState state(kSome, {.optimizer = name}, stream);
     state.with_sum([](PartialSum& sum) {
       sum.set_examples(1);
       sum.holders()[70000] = 1;
       sum.sums()[70000] = int64_t{1} << 36;
     });
-    EXPECT_FALSE(state.step(two_results())) << name;
+    EXPECT_FALSE(state.step({.lr = 1e39, .results = kTwoResults})) << name;
     EXPECT_FALSE(std::isfinite(state.weights()[70000])) << name;
     EXPECT_EQ(state.weights()[70001], 0.0f) << name;
   }

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "nn/aligned.h"
+#include "nn/local_sgd.h"
+#include "subfleet/examples.h"
+#include "subfleet/round.h"
+
+namespace subfleet {
+
+// A client's update: `given` becomes the f32 difference of the trained and the given weights.
+void make_update(std::span<const float> trained, std::span<float> given);
+
+// One client's part of a round on a host, stage by stage: weights are given, trained, and their difference is
+// the update, which the caller sends through wire.up. The same for a simulated client (LocalTrainer) and a
+// node (JobRunner); a client that trains by itself (Python) shares make_update(). The GPU's twin, for all
+// clients at once, is CudaTrainer::train. Keeps the networks of the last few shapes, and its memory for the
+// next job.
+class ClientPipeline {
+ public:
+  // Fills in the sub-model's weights as they arrive at the client, through wire.down.
+  using Give = std::function<void(std::span<float> weights)>;
+
+  explicit ClientPipeline(NetworkFactory make_network) : sgd_(std::move(make_network)) {}
+
+  // Trains the job with the client's examples, which are read and checked. Without `keep_given` there will be
+  // no update(). Bytes are left to the caller. A client with too many examples is rejected before it trains.
+  JobResult train(const Cohort& cohort, const Job& job, const ExampleSource& source, const Give& give,
+                  bool keep_given = true);
+
+  // Of the job that was trained last: its weights; its update, which the first call makes.
+  std::span<const float> trained() const { return trained_; }
+  std::span<float> update();
+
+  // Gives back the memory of the trained weights as soon as there is an update, and all with release().
+  void keep_little_memory() { keep_little_ = true; }
+  void release();
+
+  LocalSgd& sgd() { return sgd_; }
+
+ private:
+  LocalSgd sgd_;
+  Examples examples_;         // the client's
+  AlignedFloats trained_;     // the sub-model's weights
+  std::vector<float> given_;  // as they were before the training, then the update
+  bool is_update_ = false;
+  bool keep_little_ = false;
+};
+
+}  // namespace subfleet
