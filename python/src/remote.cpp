@@ -49,9 +49,9 @@ class PythonTransport final : public Transport {
     return moved;
   }
 
-  void told(size_t job, const JobResult& result) override {
+  void on_result(size_t job, const JobResult& result) override {
     const nb::gil_scoped_acquire acquire;
-    object_.attr("told")(job, std::string(outcome_name(result.outcome)), result.why);
+    object_.attr("on_result")(job, std::string(outcome_name(result.outcome)), result.why);
   }
 
  private:
@@ -153,9 +153,8 @@ void bind_remote(nb::module_& m) {
       m, "RemoteFleet",
       "Clients elsewhere, behind a transport: an object with send(client, row, job); next(seconds), which "
       "returns an Arrival or None; finish(), which returns (bytes down, bytes up) of each job since the last "
-      "finish(); and told(job, outcome, why). Jobs are counted by their sends since then. Nothing that "
-      "arrives "
-      "is trusted.")
+      "finish(); and on_result(job, outcome, why). Jobs are counted by their sends since then. Nothing that "
+      "arrives is trusted.")
       .def(
           "__init__",
           [](BoundRemoteFleet* self, const Config& config, nb::object transport, uint32_t clients, bool test,

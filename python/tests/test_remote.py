@@ -30,7 +30,7 @@ class Here:
         moved, self.moved = self.moved, []
         return moved
 
-    def told(self, job, outcome, why):
+    def on_result(self, job, outcome, why):
         self.outcomes.append((outcome, why))
 
 

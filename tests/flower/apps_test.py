@@ -181,7 +181,7 @@ class Numbers(unittest.TestCase):
         arrived = [transport.next(10) for _ in range(4)]
         self.assertNotIn(None, arrived)
         self.assertIsNone(transport.next(0))
-        transport.told(1, "rejected", "why")
+        transport.on_result(1, "rejected", "why")
         self.assertEqual(said, ["client 1 of node 2: rejected: why"])
         moved = transport.finish()
         self.assertEqual(len(moved), 5)

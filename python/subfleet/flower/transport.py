@@ -92,7 +92,7 @@ class FlowerTransport:
             down, up = down + introduction[0], up + introduction[1]
         return down, up
 
-    def told(self, number: int, outcome: str, why: str) -> None:
+    def on_result(self, number: int, outcome: str, why: str) -> None:
         if outcome != "trained":
             job = self._round.jobs[number]
             self._say(f"client {job.client} of node {job.node}: {outcome}{': ' if why else ''}{why}")

@@ -29,7 +29,7 @@ void attempt(Transport& transport, RemoteRound& round, const std::vector<size_t>
     const Job& job = round.job(index);
     transport.send({.client = job.client, .row = job.row, .message = round.message(index)});
   }
-  const auto settled = [&](size_t sent) { transport.told(sent, round.result(wanted[sent])); };
+  const auto settled = [&](size_t sent) { transport.on_result(sent, round.result(wanted[sent])); };
   for (size_t open = wanted.size(); open > 0;) {
     const double left = deadline == 0 ? kLongWait : seconds_left(start, deadline);
     const std::optional<Arrival> arrival = transport.next(std::max(left, 0.0));

@@ -38,9 +38,9 @@ class ScriptedTransport final : public Transport {
     return std::exchange(moved_, {});
   }
 
-  void told(size_t, const JobResult& result) override { results.push_back(result); }
+  void on_result(size_t, const JobResult& result) override { results.push_back(result); }
 
-  std::vector<JobResult> results;  // as they were told
+  std::vector<JobResult> results;  // in the order of on_result()
   size_t asked = 0;
 
  private:

@@ -53,7 +53,7 @@ class Transport {
   virtual std::vector<Traffic> finish() = 0;
 
   // What was made of a job's answer, or of its silence: for a log of who can be relied on.
-  virtual void told(size_t job, const JobResult& result) {
+  virtual void on_result(size_t job, const JobResult& result) {
     static_cast<void>(job);
     static_cast<void>(result);
   }
