@@ -1,12 +1,11 @@
 """The Flower apps without a SuperLink: what client apps answer, who gets which client's number, and what is made of replies.
     apps_test.py     with SUBFLEET_FLWR=a virtual environment that has flwr, and the package on PYTHONPATH"""
 
-import gc
 import sys
 import threading
 import time
+import tracemalloc
 import unittest
-import weakref
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -205,14 +204,12 @@ class Numbers(unittest.TestCase):
         transport = FlowerTransport(self.grid, deadline=60.0, say=self.said.append)
         transport.nodes = nodes
 
-        class Payload(bytes):
-            pass
-
-        payload = Payload(b"job")
-        alive = weakref.ref(payload)
-        transport.send(0, "train", 0, payload)
-        del payload
-        self.eventually("the message to be forgotten", lambda: gc.collect() is not None and alive() is None)
+        size = 50_000_000
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        transport.send(0, "train", 0, bytes(size))
+        self.eventually("the message to be forgotten", lambda: tracemalloc.get_traced_memory()[0] < size // 2)
+        self.assertGreater(tracemalloc.get_traced_memory()[1], size)
         self.assertIsNone(transport.next(0), "its thread still waits for the reply")
         transport.close(0)
 

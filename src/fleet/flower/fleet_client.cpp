@@ -77,7 +77,8 @@ std::string FleetClient::ask(std::string_view name, const google::protobuf::Mess
     }
     const std::string why = reply.failure == HttpReply::Failure::kNone ? fmt::format("HTTP {}", reply.status)
                                                                        : one_line(reply.why);
-    if (reply.failure == HttpReply::Failure::kRefused && !options_.trusting && tries >= kRefusedTries) {
+    if (reply.failure == HttpReply::Failure::kRefused && !options_.retry_tls_errors &&
+        tries >= kRefusedTries) {
       throw failure(options_.superlink, fmt::format("cannot be talked to {} TLS: {}",
                                                     options_.ca.empty() ? "without" : "by", why));
     }

@@ -54,9 +54,9 @@ class FleetClient {
   struct Options {
     std::string superlink;
     std::filesystem::path ca;
-    // Whether to try again too when somebody answers who cannot be talked to: after a first talk that went
-    // well, that passes.
-    bool trusting = true;
+    // Whether to retry when the server answers but the two cannot talk, as when only one of them uses TLS.
+    // Before the first success this is a wrong setting; later it is a fault that passes.
+    bool retry_tls_errors = true;
     std::function<bool()> stop;                   // ends what would try again
     std::function<void(const std::string&)> say;  // told when the SuperLink is gone, and back
   };

@@ -10,8 +10,8 @@
 
 namespace subfleet::flower {
 
-// A node's being known to its SuperLink. Every method may be called from several threads at once, each with a
-// client of its own.
+// A node's registration at its SuperLink. Every method may be called from several threads at once, each with
+// a client of its own.
 class Membership {
  public:
   // Makes a key, or reads it. The options and the owner outlive it.

@@ -100,7 +100,7 @@ class Node {
   bool join() {
     FleetClient client({.superlink = options_.superlink,
                         .ca = options_.ca,
-                        .trusting = false,
+                        .retry_tls_errors = false,
                         .stop = owner_.stop,
                         .say = owner_.say},
                        membership_.key());
