@@ -16,8 +16,8 @@
 #include "commands.h"
 #include "config_options.h"
 #include "device_options.h"
+#include "group_progress.h"
 #include "interrupt.h"
-#include "plan_training.h"
 #include "report/sweep_chart.h"
 #include "report/sweep_report.h"
 #include "subfleet/error.h"
@@ -26,6 +26,7 @@
 #include "sweep/results.h"
 #include "sweep/sweep_folder.h"
 #include "together.h"
+#include "work/run_group.h"
 
 namespace subfleet::cli {
 namespace {
@@ -178,7 +179,7 @@ class Sweep {
   // One run with several seeds, after `done` of `all`; false if it was stopped before its end.
   bool train(const std::vector<Trial>& group, size_t done, size_t all, const InterruptWatch& watch) {
     const std::string& name = plan_.runs[group.front().run].name;
-    std::vector<RunOfPlan> runs;
+    std::vector<PlannedRun> runs;
     std::vector<uint64_t> seeds;
     for (const Trial& trial : group) {
       const Config config = config_of(trial);
@@ -189,8 +190,9 @@ class Sweep {
       seeds.push_back(config.run.seed);
     }
     const std::string title = group_title(done, all, name, seeds);
-    if (!train_runs_of_plan(runs, title, fleets_, clock_, Progress::detect(stdout, options_.quiet), watch))
-      return false;
+    GroupProgress shown(options_.quiet);
+    const std::function<bool()> stop = [&] { return watch.interrupted(); };
+    if (!train_group(runs, title, {fleets_, clock_, shown, stop})) return false;
     for (size_t i = 0; i < group.size(); ++i)
       logs_[group[i].run][group[i].seed] = finished_log(runs[i].path, runs[i].config.run.rounds);
     return true;
