@@ -17,9 +17,8 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "experiment_library.h"
+#include "group_progress.h"
 #include "interrupt.h"
-#include "plan_searching.h"
-#include "plan_training.h"
 #include "report/reproduce_report.h"
 #include "reproduce/pool.h"
 #include "store/run_writer.h"
@@ -27,6 +26,8 @@
 #include "subfleet/trainer.h"
 #include "test_models.h"
 #include "together.h"
+#include "work/run_group.h"
+#include "work/trial_searches.h"
 #include "work_left.h"
 
 namespace subfleet::cli {
@@ -224,7 +225,7 @@ class Reproduction {
       test_members(first, title);
       return true;
     }
-    std::vector<RunOfPlan> runs;
+    std::vector<PlannedRun> runs;
     for (const Trial& trial : group) {
       runs.push_back({.config = trial.config,
                       .path = trial.path,
@@ -232,13 +233,18 @@ class Reproduction {
                       .number = number,
                       .for_good = true});
     }
-    return train_runs_of_plan(runs, title, fleets_, left_.clock(), mode_, watch);
+    GroupProgress shown(options_.quiet);
+    const std::function<bool()> stop = [&] { return watch.interrupted(); };
+    return train_group(runs, title, {fleets_, left_.clock(), shown, stop});
   }
 
   bool search(size_t number, const std::vector<Trial>& group, const std::string& title, uint32_t expected,
               const InterruptWatch& watch) {
     const Stopwatch stopwatch;
-    const auto done = search_trials(group, title, number, expected, fleets_, left_.clock(), mode_, watch);
+    GroupProgress shown(options_.quiet);
+    const std::function<bool()> stop = [&] { return watch.interrupted(); };
+    const auto done = search_trials(group, {.title = title, .number = number, .expected = expected},
+                                    {fleets_, left_.clock(), shown, stop});
     if (!done) return false;
     left_.searched(number, group.size(), done->rounds);
     if (mode_ == Progress::Mode::kLines) {

@@ -2,9 +2,9 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "commands.h"
-#include "subfleet/safetensors.h"
 #include "training.h"
 
 namespace subfleet::cli {
@@ -20,20 +20,18 @@ void train(const TrainingOptions& options, Ranks& ranks) {
 
   std::optional<Provenance> before;
   if (writer) before = RunWriter::provenance(writer->folder());
-  Workshop workshop(config, options, ranks, before);
-  Run run(config, *workshop.fleet);
-  uint64_t bytes = 0;
+  const auto opened = open_fleet(options, config, ranks, before);
+  Fleet& fleet = *opened->fleet;
+  std::optional<TrainingSession> session;
   if (writer) {
-    bytes = writer->restore(run, workshop.now);
+    session.emplace(config, fleet, opened->now, std::move(*writer));
   } else {
-    if (!options.init.empty())
-      run.set_weights(weights_from(load_safetensors(options.init), run.model(), options.init));
-    writer.emplace(RunWriter::begin(new_folder(options, config.code.family + "-" + config.server.optimizer),
-                                    run, workshop.now));
+    session.emplace(config, fleet, opened->now, options.initial());
+    session->write_to(new_folder(options, config.code.family + "-" + config.server.optimizer));
   }
-  say(options, fmt::format("{}, {} rounds, {}", describe(config, *workshop.fleet), config.run.rounds,
-                           describe(workshop.now)));
-  train_on(options, run, *writer, bytes, *workshop.fleet);
+  say(options,
+      fmt::format("{}, {} rounds, {}", describe(config, fleet), config.run.rounds, describe(opened->now)));
+  train_on(options, *session, fleet);
 }
 
 }  // namespace

@@ -3,28 +3,21 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <future>
 #include <system_error>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "checks.h"
 #include "interrupt.h"
-#include "report/page.h"
 #include "report/progress.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
-#include "store/event_file.h"
 #include "store/run_folder.h"
 #include "store/session.h"
 #include "subfleet/error.h"
-#include "subfleet/local_fleet.h"
-#include "subfleet/trainer.h"
-#include "subfleet/training.h"
 
 namespace subfleet::cli {
 namespace {
@@ -56,6 +49,10 @@ void TrainingOptions::add_to(CLI::App& command, const std::string& what, const s
       ->check(whole_number(0, 1024));
   command.add_flag("--quiet", quiet, "print nothing but errors");
   command.add_flag("--settings", show_settings, "list every setting with its value here, and stop");
+}
+
+std::optional<std::filesystem::path> TrainingOptions::initial() const {
+  return init.empty() ? std::nullopt : std::optional<std::filesystem::path>(init);
 }
 
 void say(const TrainingOptions& options, const std::string& line) {
@@ -95,24 +92,12 @@ std::string new_folder(const TrainingOptions& options, const std::string& kind) 
   throw failure(name, fmt::format("the folder cannot be made ({})", code.message()));
 }
 
-Workshop::Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks,
-                   const std::optional<Provenance>& before)
-    : pool(ranks.threads(options.threads)) {
-  const bool went_on = before && !before->sessions.empty();
-  const std::string device = options.device.trainer(went_on ? before->sessions.back().device : "cpu");
-  // The data are read while the device wakes.
-  const std::future<void> awake = std::async(std::launch::async, wake_device, device);
-  auto own =
-      std::make_unique<LocalFleet>(open_split_federation(config.data), device, pool, config.run.eval_samples);
-  now = provenance_now(
-      config, *own,
-      {.device = device, .threads = static_cast<uint32_t>(pool.threads()), .ranks = ranks.count()});
-  if (before) now.initial = before->initial;
-  if (!options.init.empty()) now.initial = initial_weights_file(options.init);
-  if (before) {
-    if (const auto line = other_workers(*before, now)) say(options, *line);
-  }
-  fleet = ranks.lead(std::move(own), config, device);
+std::unique_ptr<OpenedFleet> open_fleet(const TrainingOptions& options, const Config& config, Ranks& ranks,
+                                        const std::optional<Provenance>& before) {
+  auto opened = std::make_unique<OpenedFleet>(config, options.device.trainer(last_device(before)),
+                                              options.threads, ranks, before);
+  if (opened->warning) say(options, *opened->warning);
+  return opened;
 }
 
 std::string describe(const Config& config, const Fleet& fleet) {
@@ -128,27 +113,25 @@ std::string describe(const Provenance& now) {
   return fmt::format("on {} with {} ranks of {}", session.device, session.ranks, threads);
 }
 
-void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes,
-              const Fleet& fleet) {
+void train_on(const TrainingOptions& options, TrainingSession& session, const Fleet& fleet) {
+  const Run& run = session.run();
+  const std::filesystem::path folder = session.folder().value();
   Progress progress(stdout, Progress::detect(stdout, options.quiet),
                     {.rounds = run.config().run.rounds,
                      .start_round = run.round(),
                      .unicode = look_at_terminal(stdout).unicode,
                      .width = {}});
-  RoundProgress shown(progress, bytes);
-  EventFile events(writer.folder(), writer.log());
-  const std::array<RoundObserver*, 3> observers{&writer, &events, &shown};
+  RoundProgress shown(progress, session.bytes());
+  RoundObserver* const observer = &shown;
   const InterruptWatch watch;
-  const bool complete = train(run, observers, [&] { return watch.interrupted(); });
-  writer.finish(run);
+  const bool complete = session.train({&observer, 1}, [&] { return watch.interrupted(); });
   progress.finish();
-  write_run_page(writer.folder());
   if (!complete) {
     say(options, fmt::format("stopped after round {}; go on with: subfleet train --resume {}", run.round(),
-                             writer.folder().string()));
+                             folder.string()));
     throw Stopped{watch.signal()};
   }
-  if (!options.quiet) print_result(writer.folder(), run.round(), fleet);
+  if (!options.quiet) print_result(folder, run.round(), fleet);
 }
 
 }  // namespace subfleet::cli

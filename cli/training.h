@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,10 +9,9 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "fleet/ranks.h"
-#include "store/run_writer.h"
 #include "subfleet/fleet.h"
-#include "subfleet/run.h"
-#include "subfleet/thread_pool.h"
+#include "work/opened_fleet.h"
+#include "work/training_session.h"
 
 // What the commands that train share.
 namespace subfleet::cli {
@@ -26,6 +26,9 @@ struct TrainingOptions {
 
   // `what` is resumed and has the folder: "run" or "search".
   void add_to(CLI::App& command, const std::string& what, const std::string& default_folder);
+
+  // The file of --init; none: the model's own weights.
+  std::optional<std::filesystem::path> initial() const;
 };
 
 // A line for the user, unless --quiet.
@@ -41,21 +44,14 @@ Config resumed_config(const TrainingOptions& options, const Config& saved);
 // --out, or a new folder "runs/DATE-KIND" that no other process has.
 std::string new_folder(const TrainingOptions& options, const std::string& kind);
 
-// Everything that jobs are trained with.
-struct Workshop {
-  ThreadPool pool;
-  std::unique_ptr<Fleet> fleet;  // of all ranks
-  Provenance now;                // of this process
+// The fleet that the options ask for. `before` is the provenance of what is resumed. Says so if that was
+// trained in another way.
+std::unique_ptr<OpenedFleet> open_fleet(const TrainingOptions& options, const Config& config, Ranks& ranks,
+                                        const std::optional<Provenance>& before);
 
-  // `before` is the provenance of what is resumed. Says so if it was trained in another way.
-  Workshop(const Config& config, const TrainingOptions& options, Ranks& ranks,
-           const std::optional<Provenance>& before);
-};
-
-// Trains to the last round, or until Ctrl-C, and says how far it is and how it ended. `bytes` were exchanged
-// before. Throws Stopped.
-void train_on(const TrainingOptions& options, Run& run, RunWriter& writer, uint64_t bytes,
-              const Fleet& fleet);
+// Trains to the last round, or until Ctrl-C, and says how far it is and how it ended. The session has a
+// folder. Throws Stopped.
+void train_on(const TrainingOptions& options, TrainingSession& session, const Fleet& fleet);
 
 // "emnist-cnn, gold codes, fedadam: 548 clients, 35 per round": what is trained, and with what.
 std::string describe(const Config& config, const Fleet& fleet);

@@ -20,6 +20,7 @@
 #include "search/candidate_runs.h"
 #include "search/search_folder.h"
 #include "search/search_report.h"
+#include "store/session.h"
 #include "subfleet/error.h"
 #include "subfleet/rate_search.h"
 #include "subfleet/safetensors.h"
@@ -134,22 +135,17 @@ std::string picture_of(const RateSearch& search, const std::string& parameter) {
 
 // Goes on with the run that the search has left in its folder.
 void train_winner(const TrainingOptions& options, const std::filesystem::path& folder, const Config& config,
-                  Workshop& workshop) {
-  RunWriter writer = RunWriter::reopen(folder);
-  Run run(config, *workshop.fleet);
-  const uint64_t bytes = writer.restore(run, workshop.now);
-  say(options, fmt::format("{}, {} rounds, of which {} are done", describe(config, *workshop.fleet),
-                           config.run.rounds, run.round()));
-  train_on(options, run, writer, bytes, *workshop.fleet);
+                  OpenedFleet& opened) {
+  TrainingSession session(config, *opened.fleet, opened.now, RunWriter::reopen(folder));
+  say(options, fmt::format("{}, {} rounds, of which {} are done", describe(config, *opened.fleet),
+                           config.run.rounds, session.run().round()));
+  train_on(options, session, *opened.fleet);
 }
 
 SearchFolder begin_folder(const TrainingOptions& options, const Config& config) {
-  std::optional<std::filesystem::path> initial;
-  if (!options.init.empty()) {
-    initial = options.init;
-    weights_from(load_safetensors(*initial), resolve_model(config.model),
-                 options.init);  // throws if it is wrong
-  }
+  const auto initial = options.initial();
+  if (initial)  // throws if it is wrong
+    weights_from(load_safetensors(*initial), resolve_model(config.model), options.init);
   const std::string kind = fmt::format("tune-{}-{}", config.code.family, config.server.optimizer);
   return SearchFolder::begin(new_folder(options, kind), config, initial);
 }
@@ -162,8 +158,9 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   if (!options.resume.empty()) folder.emplace(SearchFolder::reopen(options.resume));
   Config config = folder ? resumed_search(options, folder->config()) : options.config.config();
   if (options.show_settings) return print_settings(config);
-  Workshop workshop(config, options, ranks, folder ? folder->provenance() : std::nullopt);
-  Fleet& fleet = *workshop.fleet;
+  const auto opened = open_fleet(options, config, ranks, folder ? folder->provenance() : std::nullopt);
+  if (const auto initial = options.initial()) opened->now.initial = initial_weights_file(*initial);
+  Fleet& fleet = *opened->fleet;
   check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
   RateSearch search(make_search_plan(config, fleet.classes()));
   resolve_tune(config);
@@ -173,11 +170,11 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   const std::string go_on = fmt::format("subfleet tune --resume {}", path.string());
 
   say(options, fmt::format("{}, {}\nsearching {} for a training accuracy of {} over {} rounds",
-                           describe(config, fleet), describe(workshop.now), parameter,
+                           describe(config, fleet), describe(opened->now), parameter,
                            human_percent(search.plan().target), search.plan().window));
   int signal = 0;
   {
-    CandidateRuns runs(config, *folder, fleet, workshop.now);
+    CandidateRuns runs(config, *folder, fleet, opened->now);
     SearchProgress progress(search, parameter, options.quiet);
     signal = run_search(search, runs, progress);
   }
@@ -200,7 +197,7 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   }
   folder->promote(search);
   folder.reset();  // whose lock the run takes over
-  train_winner(options, path, candidate_config(config, search, *search.best()), workshop);
+  train_winner(options, path, candidate_config(config, search, *search.best()), *opened);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "work_left.h"
 
-#include "shared_fleets.h"
+#include "work/shared_fleets.h"
 
 namespace subfleet::cli {
 namespace {

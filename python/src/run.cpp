@@ -85,7 +85,7 @@ bool train(nb::pointer_and_handle<BoundRun> self, nb::handle callback, bool prog
   bool complete = false;
   {
     const nb::gil_scoped_release release;
-    complete = self.p->train(progress, &observer, [&] { return observer.stop(); });
+    complete = self.p->train(progress, observer, [&] { return observer.stop(); });
   }
   observer.raise();
   return complete;
@@ -185,9 +185,7 @@ void bind_run(nb::module_& m) {
       .def_prop_ro(
           "model", [](BoundRun& self) { return ModelSpec(self.run().model()); }, "What is trained.")
       .def_prop_ro(
-          "folder",
-          [](const BoundRun& self) -> Path { return self.writer() ? Path(self.writer()->folder()) : Path(); },
-          "Where it is written, or None.")
+          "folder", [](const BoundRun& self) { return self.folder(); }, "Where it is written, or None.")
       .def_prop_ro(
           "weights",
           [](nb::pointer_and_handle<BoundRun> self) { return view_of(self.p->run().weights(), self.h); },

@@ -9,18 +9,14 @@
 #include <vector>
 
 #include "fleet.h"
-#include "store/event_file.h"
-#include "store/run_writer.h"
-#include "subfleet/run.h"
-#include "subfleet/training.h"
+#include "work/training_session.h"
 
 namespace subfleet::python {
 
 namespace nb = nanobind;
 
-// A run, the fleet that it keeps alive and, if it has one, its folder, which is written as `subfleet train`
-// writes it. Called without the GIL; calls from several threads, of all runs of one fleet, wait for each
-// other.
+// A training session and the fleet that it keeps alive. Called without the GIL; calls from several threads,
+// of all runs of one fleet, wait for each other.
 class BoundRun {
  public:
   // `config` has been validated. The folder must be new or empty.
@@ -31,10 +27,10 @@ class BoundRun {
   BoundRun(const Config& config, std::shared_ptr<BoundFleet> fleet, RunWriter writer,
            const Provenance& before);
 
-  Run& run() { return run_; }
+  Run& run() { return session_.run(); }
   const BoundFleet& fleet() const { return *fleet_; }
-  const std::optional<RunWriter>& writer() const { return writer_; }
-  uint64_t bytes() const { return bytes_; }  // exchanged so far, by earlier sessions too
+  std::optional<std::filesystem::path> folder() const { return session_.folder(); }
+  uint64_t bytes() const { return session_.bytes(); }
   // What is to be said to people: that another device goes on, for instance.
   const std::optional<std::string>& warning() const { return warning_; }
 
@@ -43,18 +39,13 @@ class BoundRun {
   void set_weights(std::span<const float> weights);
   // To the last round, or until `stop`; `more` sees each round after the folder. Returns whether all rounds
   // are done.
-  bool train(bool progress, RoundObserver* more, const std::function<bool()>& stop);
+  bool train(bool progress, RoundObserver& more, const std::function<bool()>& stop);
   // The folder's model and page, and a checkpoint.
   void finish();
 
  private:
-  std::vector<RoundObserver*> writers();
-
   std::shared_ptr<BoundFleet> fleet_;
-  Run run_;
-  std::optional<RunWriter> writer_;
-  std::optional<EventFile> events_;
-  uint64_t bytes_ = 0;  // exchanged before this session
+  TrainingSession session_;
   std::optional<std::string> warning_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "report/progress.h"
@@ -8,9 +9,9 @@
 
 namespace subfleet {
 
-// Says which clients were left out of a run's round, if any; `name` is the run's, where there are several.
-void note_left_out(Progress& progress, const Run& run, const RoundRecord& record,
-                   const std::string& name = {});
+// Lines that say which clients were left out of a run's round; `name` is the run's, where there are several.
+std::vector<std::string> left_out_lines(const Run& run, const RoundRecord& record,
+                                        const std::string& name = {});
 
 // Shows every round of a run as it is done, and says who was left out.
 class RoundProgress final : public RoundObserver {

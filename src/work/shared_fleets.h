@@ -9,7 +9,7 @@
 #include "subfleet/local_fleet.h"
 #include "subfleet/thread_pool.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 
 // The fleets of commands that train many runs in one process: data are read once, a device is woken once, and
 // runs with the same data and tests that follow each other share a fleet.
@@ -37,4 +37,4 @@ class SharedFleets {
 // The settings of its data and tests: equal for those that share a fleet.
 std::string data_settings(const Config& config);
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

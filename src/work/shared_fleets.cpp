@@ -1,11 +1,11 @@
-#include "shared_fleets.h"
+#include "work/shared_fleets.h"
 
 #include <fmt/format.h>
 
 #include "subfleet/error.h"
 #include "subfleet/run.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 
 std::string data_settings(const Config& config) {
   std::string text;
@@ -41,4 +41,4 @@ Fleet& SharedFleets::fleet(const Config& config) {
   return *fleet_;
 }
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

@@ -1,4 +1,4 @@
-#include "plan_searching.h"
+#include "work/trial_searches.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "report/terminal.h"
 #include "search/memory_search.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 namespace {
 
 // One for a search, one for each rate otherwise.
@@ -47,48 +46,54 @@ std::string keep(const Trial& trial, std::span<const MemorySearch> searches, con
                      rounds.size());
 }
 
-}  // namespace
-
-std::optional<SearchesDone> search_trials(std::span<const Trial> group, const std::string& title,
-                                          size_t number, uint32_t expected, SharedFleets& fleets,
-                                          PlanClock& clock, Progress::Mode mode,
-                                          const InterruptWatch& watch) {
-  Fleet& fleet = fleets.fleet(group.front().config);
-  std::vector<MemorySearch> searches;
-  for (const Trial& trial : group) add_searches(trial, fleet.classes(), searches);
-  Progress progress(stdout, mode == Progress::Mode::kBar ? mode : Progress::Mode::kQuiet,
-                    {.rounds = searches.front().config.tune.max_rounds,
-                     .unicode = look_at_terminal(stdout).unicode,
-                     .title = title,
-                     .plan = plan_line(clock),
-                     .width = {}});
+// Searches to the end, and returns how many rounds the candidates took; none if it was stopped.
+std::optional<uint32_t> search_all(std::span<MemorySearch> searches, Fleet& fleet, const SearchGroup& group,
+                                   const PlanContext& context) {
+  context.observer.on_start({.kind = GroupStart::Kind::kSearches,
+                             .title = group.title,
+                             .rounds = searches.front().config.tune.max_rounds,
+                             .plan = plan_line(context.clock)});
   Stopwatch since;
-  uint32_t rounds = 0, trained = 0;
+  uint32_t rounds = 0, trained = 0, expected = group.expected;
   const bool done = search_in_memory(searches, fleet, [&](const CandidatesStand& stand) {
     trained += stand.trained;
     if (trained > expected) {
-      clock.expect(number, trained - expected);
+      context.clock.expect(group.number, trained - expected);
       expected = trained;
     }
-    clock.rounds_done(number, stand.trained, since.seconds());
+    context.clock.rounds_done(group.number, stand.trained, since.seconds());
     since = Stopwatch();
-    progress.update({.round = ++rounds,
-                     .train_accuracy_median = stand.accuracy,
-                     .bytes_total = stand.bytes,
-                     .plan = plan_line(clock)});
-    return !watch.interrupted();
+    context.observer.on_round({.round = ++rounds,
+                               .train_accuracy_median = stand.accuracy,
+                               .bytes_total = stand.bytes,
+                               .plan = plan_line(context.clock)});
+    return !context.stop();
   });
+  context.observer.on_end();
   if (!done) return std::nullopt;
-  clock.give_up(number, expected - trained);
+  context.clock.give_up(group.number, expected - trained);
+  return trained;
+}
+
+}  // namespace
+
+std::optional<SearchesDone> search_trials(std::span<const Trial> trials, const SearchGroup& group,
+                                          const PlanContext& context) {
+  const Config& config = trials.front().config;
+  Fleet& fleet = context.fleets.fleet(config);
+  std::vector<MemorySearch> searches;
+  for (const Trial& trial : trials) add_searches(trial, fleet.classes(), searches);
+  const auto rounds = search_all(searches, fleet, group, context);
+  if (!rounds) return std::nullopt;
   const std::string trainer =
-      trainer_text(provenance_now(group.front().config, fleet, fleets.workers()).sessions.back());
+      trainer_text(provenance_now(config, fleet, context.fleets.workers()).sessions.back());
   std::vector<std::string> found;
   std::span<const MemorySearch> rest = searches;
-  for (const Trial& trial : group) {
+  for (const Trial& trial : trials) {
     found.push_back(keep(trial, rest.first(search_count(trial)), trainer));
     rest = rest.subspan(search_count(trial));
   }
-  return SearchesDone{trained, fmt::format("{}", fmt::join(found, ", "))};
+  return SearchesDone{*rounds, fmt::format("{}", fmt::join(found, ", "))};
 }
 
-}  // namespace subfleet::cli
+}  // namespace subfleet
