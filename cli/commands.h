@@ -11,6 +11,7 @@ void add_bench_command(CLI::App& program);
 void add_codes_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_devices_command(CLI::App& program);
+void add_generate_command(CLI::App& program);
 void add_model_command(CLI::App& program);
 void add_node_command(CLI::App& program);
 void add_plan_command(CLI::App& program);

@@ -102,7 +102,9 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
   CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model",
                    "subfleet");
   program.require_subcommand(1);
-  program.set_version_flag("--version", fmt::format("subfleet {}", subfleet::version()));
+  std::string version = fmt::format("subfleet {}\n{}", subfleet::version(), subfleet::build_description());
+  version.pop_back();  // CLI11 adds the last newline
+  program.set_version_flag("--version", version, "Print the version and what this build has, and exit");
   try {
     subfleet::cli::add_train_command(program, ranks);
     subfleet::cli::add_tune_command(program, ranks);
@@ -117,6 +119,7 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
     subfleet::cli::add_test_command(program);
     subfleet::cli::add_bench_command(program);
     subfleet::cli::add_devices_command(program);
+    subfleet::cli::add_generate_command(program);
     program.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       return complain("standard output: cannot be written", kWorkFailed);

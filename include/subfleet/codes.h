@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +46,9 @@ struct BookRequest {
   uint32_t layer = 0;  // which droppable layer, so that two layers of one length get different books
 };
 
-// How a layer's masks are made. A new family is one file in src/codes and one line in families.cpp.
+// How a layer's masks are made. A new family of Subfleet is one file in src/codes and one line in
+// families.cpp; a program adds its own with register_code_family(). Every method may be called from several
+// threads at once.
 class CodeFamily {
  public:
   virtual ~CodeFamily() = default;
@@ -64,8 +67,14 @@ class CodeFamily {
   virtual std::vector<uint32_t> order(const BookRequest& request) const;
 };
 
-// Every family, in the order of the documentation.
-std::span<const CodeFamily* const> code_families();
+// Every family: Subfleet's in the order of the documentation, then those that this program registered.
+std::vector<const CodeFamily*> code_families();
+
+// Adds a family of the program's own, which can then be named wherever Subfleet's can (code.family). It stays
+// until the program ends. Throws Error if it has no name or the name is taken. Call it before the first run:
+// sub-models are rebuilt from the family's name, so every process that trains has to register it, and so has
+// one that resumes the run.
+void register_code_family(std::unique_ptr<const CodeFamily> family);
 
 // The family of that name; throws Error naming the nearest.
 const CodeFamily& code_family(std::string_view name);

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "subfleet/error.h"
@@ -64,8 +66,7 @@ class EveryFamily : public testing::TestWithParam<const CodeFamily*> {
   const CodeFamily& family() const { return *GetParam(); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Codes, EveryFamily,
-                         testing::ValuesIn(code_families().begin(), code_families().end()),
+INSTANTIATE_TEST_SUITE_P(Codes, EveryFamily, testing::ValuesIn(code_families()),
                          [](const auto& tested) { return std::string(tested.param->name()); });
 
 TEST_P(EveryFamily, IsFoundByItsName) {
@@ -251,6 +252,55 @@ TEST(CodeFamilies, RandomKeepsEveryUnitEquallyOften) {
     for (size_t row = 0; row < kRows; ++row) rows += book.bit(row, unit);
     EXPECT_NEAR(static_cast<double>(rows), 1000, 6 * std::sqrt(kRows * 0.25 * 0.75)) << unit;
   }
+}
+
+// The words of `random` under another name.
+class Renamed final : public CodeFamily {
+ public:
+  explicit Renamed(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  std::string_view summary() const override { return "for a test"; }
+  size_t weight(size_t length, double keep) const override { return random_family().weight(length, keep); }
+  CodeBook draw(const BookRequest& request) const override { return random_family().draw(request); }
+
+ private:
+  std::string name_;
+};
+
+std::string complaint_about_registering(const std::string& name) {
+  try {
+    register_code_family(std::make_unique<Renamed>(name));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CodeFamilies, AProgramRegistersItsOwnOnce) {
+  EXPECT_THROW(code_family("test-renamed"), Error);
+  const size_t before = code_families().size();
+  EXPECT_EQ(complaint_about_registering("test-renamed"), "");
+  EXPECT_EQ(code_family("test-renamed").draw({.length = 64, .rows = 3}),
+            random_family().draw({.length = 64, .rows = 3}));
+  ASSERT_EQ(code_families().size(), before + 1);
+  EXPECT_EQ(code_families().back()->name(), "test-renamed");
+
+  EXPECT_NE(complaint_about_registering("test-renamed").find("is there already"), std::string::npos);
+  EXPECT_NE(complaint_about_registering("gold").find("'gold' is there already"), std::string::npos);
+  EXPECT_NE(complaint_about_registering("").find("empty"), std::string::npos);
+  EXPECT_EQ(code_families().size(), before + 1);
+}
+
+TEST(CodeFamilies, FamiliesAreRegisteredWhileOthersAreLookedUp) {
+  std::vector<std::jthread> threads;
+  for (const char* name : {"test-thread-a", "test-thread-b"}) {
+    threads.emplace_back([name] { register_code_family(std::make_unique<Renamed>(name)); });
+    threads.emplace_back([] {
+      for (int i = 0; i < 100; ++i) code_family("gold");
+    });
+  }
+  threads.clear();
+  for (const char* name : {"test-thread-a", "test-thread-b"}) EXPECT_EQ(code_family(name).name(), name);
 }
 
 }  // namespace

@@ -24,6 +24,34 @@ std::vector<uint32_t> first_of(const CodeBook& book, uint32_t row, const std::ve
   return units;
 }
 
+// A family may be the program's own: throws Error, before anything is indexed by its units, if its book is
+// not what its contract says.
+void check_book(const CodeFamily& family, const BookRequest& request, const CodeBook& book) {
+  const std::string what = fmt::format("code family '{}'", family.name());
+  if (book.rows() != request.rows || book.length() != request.length) {
+    throw bad_request(what, fmt::format("draw() gives {} rows of {} bits; {} of {} were asked for",
+                                        book.rows(), book.length(), request.rows, request.length));
+  }
+  const size_t weight = family.weight(request.length, request.keep);
+  for (size_t row = 0; row < book.rows(); ++row) {
+    if (book.weight(row) == weight && weight > 0) continue;
+    throw bad_request(
+        what, fmt::format("row {} of draw() has {} ones; weight() says {}, and at least 1 is needed", row,
+                          book.weight(row), weight));
+  }
+}
+
+// The same for the order of its units.
+void check_order(const CodeFamily& family, const BookRequest& request, const std::vector<uint32_t>& order) {
+  std::vector<bool> seen(request.length, false);
+  for (const uint32_t unit : order) {
+    if (unit < seen.size()) seen[unit] = true;
+  }
+  if (order.size() == request.length && std::ranges::find(seen, false) == seen.end()) return;
+  throw bad_request(fmt::format("code family '{}'", family.name()),
+                    fmt::format("order() has to name each of the {} units once", request.length));
+}
+
 }  // namespace
 
 RoundMasks::RoundMasks(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
@@ -41,7 +69,10 @@ RoundMasks::RoundMasks(const ModelSpec& model, const CodeOptions& code, uint64_t
                               .round = round,
                               .layer = static_cast<uint32_t>(books_.size())};
     books_.push_back(family.draw(request));
-    if (!tiers_.empty()) orders_.push_back(family.order(request));
+    check_book(family, request, books_.back());
+    if (tiers_.empty()) continue;
+    orders_.push_back(family.order(request));
+    check_order(family, request, orders_.back());
   }
 }
 

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "subfleet/error.h"
 
@@ -185,6 +189,56 @@ TEST(RoundMasks, MistakesNameWhatWouldBeRight) {
               std::string::npos)
         << share;
   }
+}
+
+// A family of the program's own, which can break its contract. It stays registered, so later tests see it as
+// it should be.
+class OwnFamily final : public CodeFamily {
+ public:
+  enum class Fault { kNone, kShortBook, kHeavyWords, kNoOrder };
+  static inline Fault fault = Fault::kNone;
+
+  std::string_view name() const override { return "test-own"; }
+  std::string_view summary() const override { return "for a test"; }
+  size_t weight(size_t length, double) const override { return (length + 1) / 2; }
+  CodeBook draw(const BookRequest& request) const override {
+    if (fault == Fault::kShortBook) return {request.rows, 1};
+    CodeBook book(request.rows, request.length);
+    const size_t ones = fault == Fault::kHeavyWords ? request.length : weight(request.length, request.keep);
+    for (size_t row = 0; row < request.rows; ++row) {
+      for (size_t unit = 0; unit < ones; ++unit) book.set_bit(row, unit, true);
+    }
+    return book;
+  }
+  std::vector<uint32_t> order(const BookRequest& request) const override {
+    if (fault != Fault::kNoOrder) return CodeFamily::order(request);
+    return std::vector<uint32_t>(request.length, static_cast<uint32_t>(request.length));
+  }
+};
+
+std::string complaint_about(OwnFamily::Fault fault) {
+  OwnFamily::fault = fault;
+  std::string complaint;
+  try {
+    const RoundMasks masks(emnist_cnn(), {.family = "test-own", .tiers = {1, 0.5}}, kSeed, 1, kRows);
+    EXPECT_EQ(masks.kept(0, 0).size(), 2u);
+  } catch (const Error& error) {
+    complaint = error.what();
+  }
+  OwnFamily::fault = OwnFamily::Fault::kNone;
+  return complaint;
+}
+
+TEST(RoundMasks, AFamilyOfTheProgramsOwnIsUsedOrRefused) {
+  register_code_family(std::make_unique<OwnFamily>());
+  EXPECT_EQ(complaint_about(OwnFamily::Fault::kNone), "");
+  EXPECT_EQ(complaint_about(OwnFamily::Fault::kShortBook),
+            "code family 'test-own': draw() gives 9 rows of 1 bits; 9 of 64 were asked for");
+  EXPECT_EQ(
+      complaint_about(OwnFamily::Fault::kHeavyWords),
+      "code family 'test-own': row 0 of draw() has 64 ones; weight() says 32, and at least 1 is needed");
+  EXPECT_EQ(complaint_about(OwnFamily::Fault::kNoOrder),
+            "code family 'test-own': order() has to name each of the 64 units once");
 }
 
 }  // namespace
