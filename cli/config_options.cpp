@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "base/file.h"
 #include "subfleet/error.h"
+#include "work/model_path.h"
 
 namespace subfleet::cli {
 
@@ -42,13 +42,6 @@ Config ConfigOptions::config() const {
   Config config = unchecked();
   validate(config);
   return config;
-}
-
-void prefer_model_in(const std::filesystem::path& folder, Config& config) {
-  if (config.model.file.empty()) return;
-  const std::filesystem::path there = folder / config.model.file;
-  std::error_code unreadable;
-  if (std::filesystem::exists(there, unreadable)) config.model.file = there.string();
 }
 
 void print_settings(const Config& config) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,9 +21,6 @@ struct ConfigOptions {
   Config unchecked() const;
   Config config() const;
 };
-
-// Takes a model file that the settings name from this folder, where it is there.
-void prefer_model_in(const std::filesystem::path& folder, Config& config);
 
 // Every setting with the value that it has there, for --settings.
 void print_settings(const Config& config);

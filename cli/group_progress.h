@@ -8,7 +8,7 @@
 namespace subfleet::cli {
 
 // Shows group after group of a plan as progress on standard output. Searches have a bar alone.
-class GroupProgress : public GroupObserver {
+class GroupProgress final : public GroupObserver {
  public:
   explicit GroupProgress(bool quiet) : mode_(Progress::detect(stdout, quiet)) {}
 
@@ -17,7 +17,6 @@ class GroupProgress : public GroupObserver {
   void on_note(const std::string& line) override { shown_->note(line); }
   void on_end() override { shown_.reset(); }
 
- protected:
   Progress::Mode mode() const { return mode_; }
 
  private:

@@ -19,7 +19,7 @@
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/thread_pool.h"
-#include "test_models.h"
+#include "work/ensembles.h"
 
 namespace subfleet::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiment_library.h"
+#include "work/experiment_library.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <array>
 
 #include "base/file.h"
-#include "config_options.h"
 #include "subfleet/error.h"
+#include "work/model_path.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 namespace {
 
 constexpr std::array kParts{"paper", "beyond"};
@@ -70,4 +70,4 @@ std::vector<std::string> ExperimentLibrary::names() const {
   return all;
 }
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

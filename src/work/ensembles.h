@@ -5,8 +5,8 @@
 
 #include "subfleet/fleet.h"
 
-// What the commands that test trained models share.
-namespace subfleet::cli {
+// Testing trained models, alone and together.
+namespace subfleet {
 
 // How a model does on the fleet's test examples. Throws Error if there are none.
 Evaluation test_model(Fleet& fleet, const ModelSpec& model, std::span<const float> weights);
@@ -14,4 +14,4 @@ Evaluation test_model(Fleet& fleet, const ModelSpec& model, std::span<const floa
 // How several models of one shape do together, as make_ensemble joins them.
 Evaluation test_ensemble(Fleet& fleet, const ModelSpec& model, std::span<const std::vector<float>> members);
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

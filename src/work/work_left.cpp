@@ -1,8 +1,8 @@
-#include "work_left.h"
+#include "work/work_left.h"
 
 #include "work/shared_fleets.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 namespace {
 
 bool is_search(const Trial& trial) { return trial.kind != ExperimentKind::kRuns; }
@@ -69,4 +69,4 @@ void WorkLeft::searched(size_t experiment, size_t searches, uint32_t rounds) {
   clock_.expect(experiment, work.rounds());
 }
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

@@ -8,7 +8,7 @@
 
 #include "reproduce/experiment.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 
 // The experiments of a folder: those of the paper in paper/, the others in beyond/.
 class ExperimentLibrary {
@@ -32,4 +32,4 @@ class ExperimentLibrary {
   std::map<std::string, Experiment> loaded_;
 };
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

@@ -1,9 +1,9 @@
-#include "test_models.h"
+#include "work/ensembles.h"
 
 #include "model/ensemble.h"
 #include "subfleet/error.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 
 Evaluation test_model(Fleet& fleet, const ModelSpec& model, std::span<const float> weights) {
   const auto state = fleet.make_state(model, {.optimizer = "fedavg"});
@@ -19,4 +19,4 @@ Evaluation test_ensemble(Fleet& fleet, const ModelSpec& model, std::span<const s
   return test_model(fleet, ensemble.model, ensemble.weights);
 }
 
-}  // namespace subfleet::cli
+}  // namespace subfleet

@@ -8,7 +8,7 @@
 #include "reproduce/pool.h"
 #include "sweep/plan_clock.h"
 
-namespace subfleet::cli {
+namespace subfleet {
 
 // Equal for trials that can be made side by side: they differ in their seeds alone, or also in what the
 // searches of those found. An ensemble is alone.
@@ -47,4 +47,4 @@ class WorkLeft {
   PlanClock clock_;
 };
 
-}  // namespace subfleet::cli
+}  // namespace subfleet
