@@ -17,6 +17,7 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "experiment_library.h"
+#include "installed_files.h"
 #include "interrupt.h"
 #include "plan_searching.h"
 #include "plan_training.h"
@@ -35,7 +36,7 @@ namespace {
 struct ReproduceOptions {
   std::vector<std::string> what;
   ConfigOptions config;
-  std::string experiments = "experiments", out = "runs/reproduce";
+  std::string experiments = default_experiments(), out = "runs/reproduce";
   size_t seeds = 0;  // 0: all
   DeviceOptions device;
   TogetherOption together;
