@@ -14,6 +14,7 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "group_progress.h"
+#include "installed_files.h"
 #include "interrupt.h"
 #include "report/reproduce_report.h"
 #include "subfleet/error.h"
@@ -27,7 +28,7 @@ namespace {
 struct ReproduceOptions {
   std::vector<std::string> what;
   ConfigOptions config;
-  std::string experiments = "experiments", out = "runs/reproduce";
+  std::string experiments = default_experiments(), out = "runs/reproduce";
   size_t seeds = 0;  // 0: all
   DeviceOptions device;
   TogetherOption together;
