@@ -9,8 +9,8 @@
 
 namespace subfleet {
 
-// A fleet that trains many jobs best at once: what was submitted waits until a result is asked for, and then
-// all of it is trained.
+// A fleet that trains jobs in batches: next() trains everything submitted so far and returns the results one
+// by one.
 class BatchFleet : public Fleet {
  public:
   uint64_t submit(const Cohort& cohort) final;

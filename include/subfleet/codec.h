@@ -27,13 +27,13 @@ class Codec {
   // Replaces `message`; its memory is used again. Both ends derive the key from (seed, draw, client).
   virtual void encode(std::span<const float> values, const RandomKey& key,
                       std::vector<std::byte>& message) const = 0;
-  // As many values as `values` has room for; throws Error unless `message` holds exactly those, and where a
-  // block's scale is none.
+  // As many values as `values` has room for; throws Error unless `message` holds exactly those, or if a
+  // block's scale is invalid.
   virtual void decode(std::span<const std::byte> message, const RandomKey& key,
                       std::span<float> values) const = 0;
 
-  // Sends the values to oneself: they become what decode makes of what encode made, bit for bit, without the
-  // message. What decode would refuse, a block with values that are not finite, becomes NaN.
+  // Replaces the values by what would arrive: the same bits as encode and decode, without the message. A
+  // block that decode would refuse, because a value in it is not finite, becomes NaN.
   virtual void transmit(std::span<float> values, const RandomKey& key) const = 0;
 };
 

@@ -98,10 +98,10 @@ std::string to_toml(const Config& config);
 using FixedSettings = std::map<std::string, std::string>;
 FixedSettings fixed_settings(const Config& config);
 
-// The first setting that one has and the other has not, or has with another value; none if they agree.
+// The first setting in which the two differ; none if they agree.
 std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after);
 
-// Checks what only shows when settings meet: that every family can mask every droppable layer, and so on;
+// Checks the settings against each other, for example that every family can mask every droppable layer, and
 // resolves server.lr = 0. Throws Error.
 void validate(Config& config);
 

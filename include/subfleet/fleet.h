@@ -43,7 +43,7 @@ class Fleet {
   virtual uint32_t clients() const = 0;
   virtual uint32_t classes() const = 0;
   virtual Shape input() const = 0;
-  // A hash of all the data, for telling whether they are still the same; and of what they are.
+  // A hash of all the data, to detect that they have changed.
   virtual uint64_t data_fingerprint() const = 0;
 
   // A run's state where the server's arithmetic is done: weights and moments at zero.
@@ -65,7 +65,7 @@ class Fleet {
   // Forgets every job that is out, and their updates: after an exception.
   virtual void abandon() = 0;
 
-  // What train() is to put up with.
+  // How long train() waits.
   virtual Patience patience() const { return {}; }
 
   // Has every job of every cohort trained, adds the updates to the states' sums and returns one result per

@@ -31,7 +31,7 @@ class LocalFleet final : public BatchFleet {
 
   const SplitFederation& data() const { return data_; }
 
-  // One sum per chunk of the test set, of so many beginning with `first`, for whoever shares the work.
+  // The sums of `count` chunks of the test set, beginning with `first`: for ranks that share a test.
   size_t evaluation_chunks() const { return chunk_count(examples_.test_set().count()); }
   std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) {
     return trainer_->evaluate(state, first, count);

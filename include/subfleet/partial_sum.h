@@ -28,7 +28,7 @@ class PartialSum {
   // the whole model that it was taken from.
   [[nodiscard]] bool add_difference(const SubModel& held, std::span<const float> whole,
                                     std::span<const float> trained, uint32_t examples);
-  // Counts a client among the holders of its weights, for whoever brings its update along with others'.
+  // Counts a client as a holder of its weights, if its update arrives as part of another sum.
   void add_holder(const SubModel& held, uint32_t examples);
 
   void merge(const PartialSum& other);
@@ -36,8 +36,8 @@ class PartialSum {
 
   size_t size() const { return sum_.size(); }
 
-  // As plain arrays, one value per weight: sums in units of kResolution, and the holders' examples. To fill
-  // or to reduce them is the caller's; examples() goes with them.
+  // As plain arrays, one value per weight: sums in units of kResolution, and the holders' examples. The
+  // caller may fill or reduce them, and then sets examples() accordingly.
   std::span<int64_t> sums() { return sum_; }
   std::span<const int64_t> sums() const { return sum_; }
   std::span<uint32_t> holders() { return held_; }

@@ -28,7 +28,8 @@ struct SearchPlan {
 // The plan of config.tune, for data of so many classes. Throws Error if it cannot be followed.
 SearchPlan make_search_plan(const Config& config, uint32_t classes);
 
-// Gives tune.start and tune.max_rounds their values where they are 0, so that they stay what they are.
+// Gives tune.start and tune.max_rounds their values where they are 0, so that later defaults cannot change a
+// saved search.
 void resolve_tune(Config& config);
 
 // How a candidate's round went.
@@ -55,7 +56,7 @@ struct Candidate {
   size_t step = 0;    // in which it was tried
   Fate fate = Fate::kRunning;
   std::vector<CandidateRound> rounds = {};
-  double accuracy = 0;  // mean over the last rounds of the window; the target is to be reached by this
+  double accuracy = 0;  // mean over the last `window` rounds; what the target is compared with
 
   uint32_t round_count() const { return static_cast<uint32_t>(rounds.size()); }
   uint64_t bytes() const;
@@ -70,7 +71,7 @@ struct SearchStep {
   uint32_t rounds = 0;  // r*_i: the fewest rounds to the target known at its end; max_rounds if none is
 };
 
-// What a search costs beyond the winner's own run, which goes on from where it is.
+// What a search costs beyond the winner's own run, which training continues.
 struct SearchCost {
   uint64_t rounds = 0, bytes = 0;  // counted
   uint64_t formula = 0;            // the paper's: the sum of candidates * r*_i over the steps, less r*
@@ -78,9 +79,10 @@ struct SearchCost {
 };
 
 // Verardo et al., Algorithm 1, without the training: three candidates around the start, then two around the
-// best with delta halved, `steps` times; whoever runs the candidates asks running() who wants a round, and
-// tells with record() how it went. What it finds depends on the plan and on those rounds alone, so a search
-// that was broken off is taken up by telling it again. docs/rate-search.md has the rules and the reasons.
+// best with delta halved, `steps` times. Whoever runs the candidates asks running() which of them need a
+// round and passes what came of it to record(). What it finds depends on the plan and on those rounds alone,
+// so an interrupted search is resumed by recording its rounds again. docs/rate-search.md has the rules and
+// the reasons.
 class RateSearch {
  public:
   enum class Outcome {

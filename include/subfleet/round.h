@@ -26,7 +26,7 @@ struct LocalTraining {
   float client_lr = 0.035f;
   float momentum = 0;      // up to 1; a step's velocity starts at 0 in every round
   float weight_decay = 0;  // times the weights, added to the gradient
-  float proximal = 0;      // FedProx's mu: times the way from the weights that were given, added to it too
+  float proximal = 0;      // FedProx's mu: times the distance from the given weights, added to the gradient
   bool shuffle = true;     // a new order of the examples in each epoch; false keeps the data's order
   bool operator==(const LocalTraining&) const = default;
 };
@@ -55,9 +55,8 @@ struct Cohort {
   std::span<const Job> jobs;
   LocalTraining how;
   Wire wire;
-  bool squared_norms = false;  // whether the results are to have them
-  ServerState* state =
-      nullptr;  // whose weights are given out and whose sum the updates go to; one per cohort
+  bool squared_norms = false;    // whether the results are to have them
+  ServerState* state = nullptr;  // its weights are given out, and the updates go into its sum; one per cohort
 };
 
 // What became of a job. Only the updates of the trained are summed.
@@ -75,7 +74,7 @@ std::string_view outcome_name(JobOutcome outcome);  // "trained"
 // Accuracy and loss are running means over the client's local epochs, as it trains.
 struct JobResult {
   JobOutcome outcome = JobOutcome::kLost;
-  std::string why = {};  // it was rejected or lost
+  std::string why = {};  // for a rejected or lost job
   uint32_t examples = 0;
   double loss = 0;
   double accuracy = 0;
@@ -83,14 +82,14 @@ struct JobResult {
   uint64_t bytes_down = 0, bytes_up = 0;  // that really travelled, counted by whoever moved them
 };
 
-// What one step of the server has of its own.
+// What is particular to one round's server step.
 struct ServerRound {
   double lr = 0;  // the server's learning rate in this round; 0: the optimizer's default
   std::span<const JobResult> results = {};  // of the round's jobs, in order
 };
 
-// Why a client's claims cannot be true or counted, if so: an accuracy or a loss that is not a number, or more
-// examples than its share of what one round can sum exactly.
+// Why a client's result cannot be used, if so: an accuracy or a loss that is not a number, or more examples
+// than its share of what one round can sum exactly.
 std::optional<std::string> fault_in(const JobResult& result, size_t clients_of_round);
 
 struct Evaluation {
