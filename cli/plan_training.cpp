@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "report/page.h"
+#include "page/page.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
 #include "store/event_file.h"

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "checks.h"
 #include "interrupt.h"
-#include "report/page.h"
+#include "page/page.h"
 #include "report/progress.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"

@@ -2,7 +2,7 @@
 #include <mutex>
 #include <utility>
 
-#include "report/page.h"
+#include "page/page.h"
 #include "report/progress.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
