@@ -12,11 +12,11 @@
 
 #include "base/file.h"
 #include "base/png.h"
+#include "charts/book_picture.h"
 #include "checks.h"
 #include "codes/quality.h"
 #include "commands.h"
-#include "report/book_picture.h"
-#include "report/output_file.h"
+#include "page/output_file.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
 

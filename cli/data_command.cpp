@@ -14,7 +14,7 @@
 #include "config_options.h"
 #include "data/contact_sheet.h"
 #include "data/recognise.h"
-#include "report/output_file.h"
+#include "page/output_file.h"
 #include "subfleet/config.h"
 #include "subfleet/data.h"
 

@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "markup_check.h"
 #include "program.h"
 #include "python_data.h"
-#include "report/markup_check.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/file.h"
+#include "markup_check.h"
 #include "program.h"
-#include "report/markup_check.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "markup_check.h"
 #include "program.h"
-#include "report/markup_check.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "report/chart.h"
+#include "charts/chart.h"
 #include "report/run_groups.h"
 #include "store/run_folder.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "report/chart.h"
+#include "charts/chart.h"
 #include "reproduce/experiment_result.h"
 
 namespace subfleet {

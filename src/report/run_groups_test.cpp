@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/curves.h"
-#include "report/markup_check.h"
-#include "report/page.h"
+#include "report/table.h"
 
 namespace subfleet {
 namespace {
@@ -119,20 +118,6 @@ TEST(RunGroups, ClientsAreABandAroundTheirMedian) {
   EXPECT_TRUE(several.series[0].outer_band.empty());
   const Chart one = client_accuracies_over_rounds(std::span(runs).first(1));
   EXPECT_EQ(one.series[0].outer_band.front().high, 1);
-}
-
-TEST(RunGroups, ThePageHasOneRowAndOneLinePerGroup) {
-  const std::string page = report_page(five_runs());
-  EXPECT_EQ(markup_fault(page), "");
-  const auto count = [&](const std::string& what) {
-    size_t found = 0;
-    for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++found;
-    return found;
-  };
-  EXPECT_EQ(count("<button"), 2U);
-  EXPECT_EQ(count("<g data-s=\"1\">"), 5U) << "a line in each chart";
-  EXPECT_EQ(count("<g data-s=\"2\">"), 0U);
-  EXPECT_NE(page.find("48.0 ± 19.9 %"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/chart.h"
+#include "charts/chart.h"
 #include "sweep/results.h"
 
 namespace subfleet {

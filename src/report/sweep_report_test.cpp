@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/markup_check.h"
+#include "markup_check.h"
 #include "report/sweep_chart.h"
 
 namespace subfleet {

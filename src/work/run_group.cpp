@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "report/page.h"
+#include "page/page.h"
 #include "report/round_progress.h"
 #include "store/event_file.h"
 #include "store/run_writer.h"

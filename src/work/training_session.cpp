@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/page.h"
+#include "page/page.h"
 #include "store/session.h"
 #include "subfleet/safetensors.h"
 

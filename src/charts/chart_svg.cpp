@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "report/chart.h"
-#include "report/chart_style.h"
-#include "report/output_file.h"
+#include "charts/chart.h"
+#include "charts/chart_style.h"
 
 namespace subfleet {
 namespace {

@@ -2,9 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "report/axis.h"
+#include "charts/axis.h"
 
 namespace subfleet {
 
@@ -52,6 +53,9 @@ struct Axes {
   Axis x, y;
 };
 Axes chart_axes(const Chart& chart, size_t most_x_ticks, size_t most_y_ticks);
+
+// What every chart file of ours says near its beginning.
+inline constexpr std::string_view kChartMarker = R"(data-generator="subfleet")";
 
 // The chart as a whole SVG file, with its own style and background: readable on a light and on a dark page.
 struct SvgLook {

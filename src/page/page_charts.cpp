@@ -5,11 +5,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "report/chart_style.h"
+#include "charts/chart_style.h"
+#include "page/layer_bytes.h"
+#include "page/page_parts.h"
+#include "page/run_command.h"
 #include "report/curves.h"
-#include "report/layer_bytes.h"
-#include "report/page_parts.h"
-#include "report/run_command.h"
 #include "search/search_folder.h"
 #include "subfleet/error.h"
 

@@ -1,4 +1,4 @@
-#include "report/output_file.h"
+#include "page/output_file.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "charts/chart.h"
 #include "report/csv.h"
 #include "subfleet/error.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "report/chart.h"
+#include "charts/chart.h"
+#include "page/page_parts.h"
 #include "report/differences.h"
-#include "report/page_parts.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/page_parts.h"
+#include "page/page_parts.h"
 
 namespace subfleet {
 

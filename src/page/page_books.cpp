@@ -4,11 +4,11 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "charts/book_picture.h"
 #include "codes/quality.h"
-#include "report/book_picture.h"
-#include "report/layer_bytes.h"
-#include "report/page_parts.h"
-#include "report/run_command.h"
+#include "page/layer_bytes.h"
+#include "page/page_parts.h"
+#include "page/run_command.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/run.h"

@@ -1,4 +1,4 @@
-#include "report/page.h"
+#include "page/page.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "report/chart.h"
-#include "report/output_file.h"
-#include "report/page_parts.h"
-#include "report/run_command.h"
+#include "charts/chart.h"
+#include "page/output_file.h"
+#include "page/page_parts.h"
+#include "page/run_command.h"
 #include "store/run_writer.h"
 
 namespace subfleet {

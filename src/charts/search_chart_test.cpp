@@ -1,8 +1,8 @@
-#include "report/search_chart.h"
+#include "charts/search_chart.h"
 
 #include <gtest/gtest.h>
 
-#include "report/markup_check.h"
+#include "markup_check.h"
 #include "search/search_testing.h"
 
 namespace subfleet {

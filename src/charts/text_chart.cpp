@@ -1,4 +1,4 @@
-#include "report/text_chart.h"
+#include "charts/text_chart.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "report/page.h"
+#include "page/page.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "markup_check.h"
 #include "report/curves.h"
-#include "report/markup_check.h"
 
 namespace subfleet {
 namespace {
@@ -163,6 +163,45 @@ TEST(Report, CurvesOverBytesAddUpBothWays) {
   const Chart alike = accuracy_over_bytes(std::array{run_of("a", 1000, 0.2), run_of("b", 10, 0.19)});
   EXPECT_NEAR(alike.y_from.value_or(0), lowest_shown(alike.series[0].points.back().y), 1e-12);
   EXPECT_GT(alike.y_from.value_or(0), 0);
+}
+
+TEST(Report, ThePageHasOneRowAndOneLinePerGroup) {
+  std::vector<RunSummary> runs;
+  for (const char* family : {"gold", "cwc"}) {
+    for (const uint64_t seed : {1, 2, 3}) {
+      RunSummary& run = runs.emplace_back(run_of(family, 50, 0.04 + 0.01 * static_cast<double>(seed)));
+      run.name = std::string(family) + "-" + std::to_string(seed);
+      run.seed = seed;
+      run.settings = {{"code.family", family}, {"run.seed", std::to_string(seed)}};
+      for (RoundRecord& record : run.rounds) {
+        record.train_loss = 1;
+        record.train_accuracies = Quartiles{0, 0.1, 0.2, 0.3, 1};
+      }
+    }
+  }
+  const std::string page = report_page(runs);
+  EXPECT_EQ(markup_fault(page), "");
+  const auto count = [&](const std::string& what) {
+    size_t found = 0;
+    for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<button"), 2U);
+  EXPECT_EQ(count("<g data-s=\"1\">"), 5U) << "a line in each chart";
+  EXPECT_EQ(count("<g data-s=\"2\">"), 0U);
+  EXPECT_NE(page.find("48.0 ± 19.9 %"), std::string::npos);
+}
+
+TEST(Report, ThePageShowsTheSettingsThatDiffer) {
+  std::array runs = two_runs();
+  runs[0].settings = {{"run.seed", "1"}};
+  runs[1].settings = {{"code.layers.conv2.keep", "0.25"}, {"run.seed", "1"}};
+  const std::string page = report_page(runs);
+  for (const char* words : {"code.layers.conv2.keep", "0.25"})
+    EXPECT_NE(page.find(words), std::string::npos) << words;
+  EXPECT_EQ(markup_fault(page), "");
+  runs[1].settings = runs[0].settings;
+  EXPECT_NE(report_page(runs).find("No setting differs"), std::string::npos);
 }
 
 }  // namespace

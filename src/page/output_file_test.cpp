@@ -1,4 +1,4 @@
-#include "report/output_file.h"
+#include "page/output_file.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "page/page.h"
 #include "report/curves.h"
-#include "report/page.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "report/search_chart.h"
+#include "charts/search_chart.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "report/bitmap_font.h"
+#include "charts/bitmap_font.h"
 
 #include <array>
 #include <string_view>

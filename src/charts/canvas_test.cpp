@@ -1,4 +1,4 @@
-#include "report/canvas.h"
+#include "charts/canvas.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "report/bitmap_font.h"
+#include "charts/bitmap_font.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/book_picture.h"
+#include "charts/book_picture.h"
 
 #include <gtest/gtest.h>
 

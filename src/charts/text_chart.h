@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "report/chart.h"
+#include "charts/chart.h"
 
 namespace subfleet {
 

@@ -1,4 +1,4 @@
-#include "report/axis.h"
+#include "charts/axis.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "report/chart.h"
+#include "charts/chart.h"
 #include "subfleet/rate_search.h"
 
 namespace subfleet {

@@ -1,4 +1,4 @@
-#include "report/run_command.h"
+#include "page/run_command.h"
 
 #include <gtest/gtest.h>
 

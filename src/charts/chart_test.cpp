@@ -1,4 +1,4 @@
-#include "report/chart.h"
+#include "charts/chart.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "report/markup_check.h"
-#include "report/text_chart.h"
+#include "charts/text_chart.h"
+#include "markup_check.h"
 
 namespace subfleet {
 namespace {

@@ -5,9 +5,8 @@
 
 namespace subfleet {
 
-// What every page and every chart file of ours says near its beginning.
+// What every page of ours says near its beginning.
 inline constexpr std::string_view kPageMarker = R"(<meta name="generator" content="subfleet">)";
-inline constexpr std::string_view kChartMarker = R"(data-generator="subfleet")";
 
 enum class OutputKind { kPage, kChart, kPicture, kCsv };
 

@@ -1,4 +1,4 @@
-#include "report/book_picture.h"
+#include "charts/book_picture.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "report/axis.h"
-#include "report/bitmap_font.h"
-#include "report/canvas.h"
+#include "charts/axis.h"
+#include "charts/bitmap_font.h"
+#include "charts/canvas.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/layer_bytes.h"
+#include "page/layer_bytes.h"
 
 #include <algorithm>
 #include <numeric>

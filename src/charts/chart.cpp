@@ -1,4 +1,4 @@
-#include "report/chart.h"
+#include "charts/chart.h"
 
 #include <algorithm>
 #include <cmath>

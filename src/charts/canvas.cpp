@@ -1,8 +1,8 @@
-#include "report/canvas.h"
+#include "charts/canvas.h"
 
 #include <algorithm>
 
-#include "report/bitmap_font.h"
+#include "charts/bitmap_font.h"
 
 namespace subfleet {
 namespace {
