@@ -1,6 +1,9 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -135,9 +138,18 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
   }
 }
 
+// Whoever started the program may have closed some of them; the next file that is opened would take their
+// place, and what is printed would go into it.
+void open_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF) ::open("/dev/null", O_RDWR);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, like a full disk
   try {
     subfleet::Ranks ranks(argc, argv);

@@ -67,6 +67,7 @@ std::string pids_of(const std::string& out) { return out + ".pid"; }
   }
   if (options.ranks == 0 && !options.folders.empty() && ::chdir(options.folders[0].c_str()) != 0)
     ::_exit(127);
+  for (const int descriptor : options.closed) ::close(descriptor);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

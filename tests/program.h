@@ -21,6 +21,7 @@ struct ProgramOptions {
   int signal = 9;
   std::optional<size_t> largest_file = {};  // bytes; a write beyond it fails as on a full disk
   std::optional<size_t> most_memory = {};   // bytes of address space; not with sanitizers, which need more
+  std::vector<int> closed = {};             // of the descriptors 0, 1 and 2
   uint32_t ranks = 0;                       // started by mpirun; 0: the program alone
   uint32_t signal_rank = 0;                 // with ranks: which of them `signal` is sent to
   std::vector<std::filesystem::path> folders = {};  // where it, or each rank, runs; none: here

@@ -1,8 +1,11 @@
 #include "server/message.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 #include "subfleet/error.h"
@@ -13,8 +16,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
-constexpr uint32_t kJobMagic = 0x314A4653;     // "SFJ1"
-constexpr uint32_t kUpdateMagic = 0x31554653;  // "SFU1"
+// A message begins with three letters for its kind and one for its format: '0' + kMessageFormat.
+struct Kind {
+  std::string_view letters, sender, reader;
+};
+constexpr Kind kJob{"SFJ", "server", "node"};
+constexpr Kind kUpdate{"SFU", "node", "server"};
+constexpr size_t kMagicBytes = 4;
 
 // The three ways to walk over a message: count its bytes, write them, read them. Each has the same call
 // operator, so that a message's layout is written down once.
@@ -147,20 +155,31 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   field(m.update);
 }
 
+void check_magic(const Kind& kind, const std::byte* magic) {
+  const size_t letters = kind.letters.size();
+  const auto format = static_cast<int>(magic[letters]) - '0';
+  if (std::memcmp(magic, kind.letters.data(), letters) != 0 || format < 1)
+    throw bad_request("message", "not one of Subfleet's, or of another kind");
+  if (format == kMessageFormat) return;
+  const bool newer = format > kMessageFormat;
+  throw bad_request("message", fmt::format("format {} of {} {}; this {} speaks format {}: update the {}",
+                                           format, newer ? "a newer" : "an older", kind.sender, kind.reader,
+                                           kMessageFormat, newer ? kind.reader : kind.sender));
+}
+
 template <typename Message>
-std::vector<std::byte> encode_with(uint32_t magic, const Message& message) {
+std::vector<std::byte> encode_with(const Kind& kind, const Message& message) {
   Writer writer;
-  writer(magic);
+  writer.raw(kind.letters.data(), kind.letters.size());
+  writer(static_cast<uint8_t>('0' + kMessageFormat));
   walk(writer, message);
   return std::move(writer.bytes);
 }
 
 template <typename Message>
-Message decode_with(uint32_t magic, std::span<const std::byte> bytes) {
+Message decode_with(const Kind& kind, std::span<const std::byte> bytes) {
   Reader reader{bytes};
-  uint32_t found = 0;
-  reader(found);
-  if (found != magic) throw bad_request("message", "not one of Subfleet's, or of another kind");
+  check_magic(kind, reader.take(kMagicBytes));
   Message message;
   walk(reader, message);
   if (!reader.bytes.empty()) throw bad_request("message", "has bytes behind its end");
@@ -169,20 +188,19 @@ Message decode_with(uint32_t magic, std::span<const std::byte> bytes) {
 
 template <typename Message>
 size_t size_of(const Message& message) {
-  Counter counter;
-  counter(kJobMagic);
+  Counter counter{.bytes = kMagicBytes};
   walk(counter, message);
   return counter.bytes;
 }
 
 }  // namespace
 
-std::vector<std::byte> encode(const JobMessage& message) { return encode_with(kJobMagic, message); }
-std::vector<std::byte> encode(const UpdateMessage& message) { return encode_with(kUpdateMagic, message); }
+std::vector<std::byte> encode(const JobMessage& message) { return encode_with(kJob, message); }
+std::vector<std::byte> encode(const UpdateMessage& message) { return encode_with(kUpdate, message); }
 
-JobMessage decode_job(std::span<const std::byte> bytes) { return decode_with<JobMessage>(kJobMagic, bytes); }
+JobMessage decode_job(std::span<const std::byte> bytes) { return decode_with<JobMessage>(kJob, bytes); }
 UpdateMessage decode_update(std::span<const std::byte> bytes) {
-  return decode_with<UpdateMessage>(kUpdateMagic, bytes);
+  return decode_with<UpdateMessage>(kUpdate, bytes);
 }
 
 size_t envelope_size(const JobMessage& message) { return size_of(message) - message.weights.size(); }

@@ -40,10 +40,15 @@ struct UpdateMessage {
 // The message to the first row of a cohort, without weights; the others differ in row, client and weights.
 JobMessage job_message(const Cohort& cohort);
 
+// The number of the messages' layouts (docs/formats.md): a node and a server of different formats refuse each
+// other. Whoever changes a layout raises it. All layouts before 2 called themselves 1.
+inline constexpr int kMessageFormat = 2;
+
 std::vector<std::byte> encode(const JobMessage& message);
 std::vector<std::byte> encode(const UpdateMessage& message);
-JobMessage decode_job(std::span<const std::byte> bytes);        // throws Error if malformed
-UpdateMessage decode_update(std::span<const std::byte> bytes);  // throws Error if malformed
+// Both throw Error if malformed, or if of another format: then the line says who must update.
+JobMessage decode_job(std::span<const std::byte> bytes);
+UpdateMessage decode_update(std::span<const std::byte> bytes);
 
 // The bytes of a message around its encoded weights or update.
 size_t envelope_size(const JobMessage& message);

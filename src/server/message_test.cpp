@@ -65,6 +65,30 @@ TEST(Message, AnUpdateComesBackAsItWas) {
   EXPECT_EQ(got.update, sent.update);
 }
 
+TEST(Message, OfAnotherFormatSaysWhoMustUpdate) {
+  constexpr size_t kFormatAt = 3;
+  const auto complaint = [](auto decode, std::vector<std::byte> bytes, int format) {
+    bytes[kFormatAt] = static_cast<std::byte>('0' + format);
+    try {
+      decode(bytes);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const std::vector<std::byte> job_bytes = encode(job()), update_bytes = encode(UpdateMessage{});
+  EXPECT_EQ(complaint(decode_job, job_bytes, kMessageFormat), "none");
+  EXPECT_EQ(complaint(decode_job, job_bytes, 3),
+            "message: format 3 of a newer server; this node speaks format 2: update the node");
+  EXPECT_EQ(complaint(decode_job, job_bytes, 1),
+            "message: format 1 of an older server; this node speaks format 2: update the server");
+  EXPECT_EQ(complaint(decode_update, update_bytes, 3),
+            "message: format 3 of a newer node; this server speaks format 2: update the server");
+  EXPECT_EQ(complaint(decode_update, update_bytes, 1),
+            "message: format 1 of an older node; this server speaks format 2: update the node");
+  EXPECT_EQ(complaint(decode_job, update_bytes, 2), "message: not one of Subfleet's, or of another kind");
+}
+
 TEST(Message, TheEnvelopeIsAllButTheValues) {
   const JobMessage sent = job();
   EXPECT_EQ(envelope_size(sent) + sent.weights.size(), encode(sent).size());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "fleet/remote/job_runner.h"
@@ -194,6 +195,38 @@ TEST(RemoteFleet, EveryFaultCostsItsOwnReplyAlone) {
       EXPECT_NE(left_out->why.find(fault.why), std::string::npos) << fault.name << ": " << left_out->why;
     }
   }
+}
+
+// A node of another version refuses its job, and a server the node's update; either line reaches the results.
+TEST(RemoteFleet, ANodeOfAnotherFormatIsRejectedWithTheLineThatSaysWhoMustUpdate) {
+  constexpr size_t kFormatAt = 3;
+  const TinyExamples examples;
+  JobRunner node(examples, "reference");
+  ScriptedTransport transport([&](const RemoteJob& job) {
+    std::vector<std::byte> bytes(job.message.begin(), job.message.end());
+    if (job.row == 0) bytes[kFormatAt] = std::byte{'3'};
+    try {
+      RanJob ran = node.run(std::move(bytes));
+      if (job.row == 1) ran.update[kFormatAt] = std::byte{'1'};
+      return reply(std::move(ran.update));
+    } catch (const Error& error) {
+      return std::vector<Arrival>{{.kind = Kind::kRefused, .why = error.what()}};
+    }
+  });
+  ThreadPool pool(1);
+  LocalFleet here = tiny_fleet(pool);
+  RemoteFleet fleet(transport, here, {.clients = kClients});
+  subfleet::Run run(tiny_config(), fleet);
+  run.step();
+  std::vector<std::string> rejected;
+  for (const JobResult& result : transport.results) {
+    if (result.outcome == JobOutcome::kRejected) rejected.push_back(result.why);
+  }
+  std::ranges::sort(rejected);
+  EXPECT_EQ(rejected,
+            (std::vector<std::string>{
+                "message: format 1 of an older node; this server speaks format 2: update the node",
+                "message: format 3 of a newer server; this node speaks format 2: update the node"}));
 }
 
 TEST(RemoteFleet, ASecondAnswerIsNotLookedAt) {
