@@ -202,12 +202,13 @@ TEST(RemoteFleet, ANodeOfAnotherFormatIsRejectedWithTheLineThatSaysWhoMustUpdate
   constexpr size_t kFormatAt = 3;
   const TinyExamples examples;
   JobRunner node(examples, "reference");
-  ScriptedTransport transport([&](const RemoteJob& job) {
+  ScriptedTransport transport([&](const Outgoing& job) {
     std::vector<std::byte> bytes(job.message.begin(), job.message.end());
-    if (job.row == 0) bytes[kFormatAt] = std::byte{'3'};
+    const uint32_t row = decode_job(job.message).row;
+    if (row == 0) bytes[kFormatAt] = std::byte{'3'};
     try {
       RanJob ran = node.run(std::move(bytes));
-      if (job.row == 1) ran.update[kFormatAt] = std::byte{'1'};
+      if (row == 1) ran.update[kFormatAt] = std::byte{'1'};
       return reply(std::move(ran.update));
     } catch (const Error& error) {
       return std::vector<Arrival>{{.kind = Kind::kRefused, .why = error.what()}};
