@@ -165,6 +165,7 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   Workshop workshop(config, options, ranks, folder ? folder->provenance() : std::nullopt);
   Fleet& fleet = *workshop.fleet;
   check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
+  if (folder) folder->check_goes_on(config, workshop.now);
   RateSearch search(make_search_plan(config, fleet.classes()));
   resolve_tune(config);
   if (!folder) folder.emplace(begin_folder(options, config));
