@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,7 @@ struct Trained {
   std::vector<float> weights;
   DataOptions data;
   uint64_t eval_samples = 0;
+  uint32_t round = 0;  // that the model is of
   Evaluation score = {};
 
   bool has_tests_of(const Trained& other) const {
@@ -77,7 +80,8 @@ std::vector<Trained> load(const TestOptions& options) {
                    .model = std::move(model),
                    .weights = std::move(weights),
                    .data = config.data,
-                   .eval_samples = config.run.eval_samples});
+                   .eval_samples = config.run.eval_samples,
+                   .round = run.rounds.empty() ? 0 : run.rounds.back().round});
   }
   return all;
 }
@@ -121,6 +125,15 @@ void test_all(std::vector<Trained>& runs, std::vector<Joined>& ensembles, const 
   }
 }
 
+// A line if the members of an ensemble were not trained for as many rounds.
+void print_rounds(const std::vector<Trained>& runs, const Joined& joined) {
+  std::set<uint32_t> rounds;
+  for (const size_t i : joined.runs) rounds.insert(runs[i].round);
+  if (rounds.size() < 2) return;
+  fmt::print("the ensemble of {} joins models of different rounds: {}\n", joined.runs.size(),
+             fmt::join(rounds, ", "));
+}
+
 void print_table(const std::vector<Trained>& runs, const std::vector<Joined>& ensembles) {
   std::vector<std::vector<std::string>> lines{{"run", "model", "accuracy", "loss", "examples"}};
   const auto add = [&](const std::string& name, const ModelSpec& model, const Evaluation& score) {
@@ -134,6 +147,7 @@ void print_table(const std::vector<Trained>& runs, const std::vector<Joined>& en
   }
   fmt::print("{}", align_table(lines, "llrrr"));
   for (const Joined& joined : ensembles) {
+    if (joined.misfit.empty()) print_rounds(runs, joined);
     if (!joined.misfit.empty())
       fmt::print("no ensemble of {}: {}\n", runs[joined.runs.front()].model.name, joined.misfit);
   }
@@ -146,7 +160,10 @@ Json score_json(const Evaluation& score) {
 void print_json(const std::vector<Trained>& runs, const std::vector<Joined>& ensembles) {
   Json result{{"runs", Json::array()}, {"ensembles", Json::array()}};
   for (const Trained& run : runs) {
-    Json line{{"run", run.name}, {"model", run.model.name}, {"parameters", run.weights.size()}};
+    Json line{{"run", run.name},
+              {"model", run.model.name},
+              {"round", run.round},
+              {"parameters", run.weights.size()}};
     line.update(score_json(run.score));
     result["runs"].push_back(line);
   }

@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "base/file.h"
 #include "forwarding_fleet.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
+#include "subfleet/safetensors.h"
 #include "subfleet/training.h"
+#include "sweep/sweep_folder.h"
 #include "temporary_folder.h"
 #include "tiny_run.h"
 
@@ -59,6 +64,95 @@ TEST(Checkpoint, KnowsTheSettingsThatAreNoLongerThere) {
   EXPECT_THROW(load_checkpoint(folder / "own", plain), Error);
   EXPECT_THROW(load_checkpoint(folder / "plain", own), Error);
   load_checkpoint(folder / "own", own);
+}
+
+TEST(Checkpoint, AnyFlippedByteIsNoticed) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  subfleet::Run run(tiny_config(), fleet);
+  save_checkpoint(folder / "c", run);
+  const std::string good = read_file(folder / "c");
+  uint64_t header = 0;
+  std::memcpy(&header, good.data(), sizeof header);
+  const auto expect_noticed = [&](size_t at) {
+    std::string bad = good;
+    bad[at] ^= 1;
+    write_file(folder / "bad", bad);
+    EXPECT_THROW(load_checkpoint(folder / "bad", run), Error) << "byte " << at;
+  };
+  for (size_t at = 0; at < header; at += 31) expect_noticed(at);
+  for (size_t at = sizeof header + header; at < good.size(); at += good.size() / 64 + 1) expect_noticed(at);
+  expect_noticed(good.size() - 1);
+  load_checkpoint(folder / "c", run);
+}
+
+TEST(Checkpoint, OfFormat0IsReadAndOfANewerOneRefused) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  subfleet::Run run(tiny_config(), fleet);
+  save_checkpoint(folder / "c", run);
+  TensorFile file = load_safetensors(folder / "c");
+  std::vector<TensorView> tensors;
+  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape, tensor.values});
+  file.metadata["format"] = "9";
+  save_safetensors(folder / "newer", tensors, file.metadata);
+  EXPECT_THROW(load_checkpoint(folder / "newer", run), Error);
+  file.metadata.erase("format");
+  file.metadata.erase("hash");
+  save_safetensors(folder / "old", tensors, file.metadata);
+  load_checkpoint(folder / "old", run);
+}
+
+// What an older Subfleet, or a crash, may leave: a run that goes on beside the model of an earlier round.
+TEST(RunWriter, AModelOlderThanTheRunIsNotItsModel) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  Config config = tiny_config();
+  config.run.rounds = 2;
+  Provenance now;
+  now.data = {.source = "tiny", .clients = kClients, .fingerprint = 1};
+  const auto path = folder / "run", model = path / "model.safetensors";
+  subfleet::Run run(config, fleet);
+  {
+    RunWriter writer = RunWriter::begin(path, run, now);
+    RoundObserver* const observer = &writer;
+    train(run, {&observer, 1}, [] { return false; });
+    EXPECT_FALSE(RunWriter::is_finished(path));
+    writer.finish(run);
+  }
+  EXPECT_TRUE(RunWriter::is_finished(path));
+  const std::string old = read_file(model);
+
+  config.run.rounds = 4;
+  config.run.checkpoint_every = 1;
+  {
+    subfleet::Run longer(config, fleet);
+    RunWriter writer = RunWriter::reopen(path);
+    writer.restore(longer, now);
+    EXPECT_FALSE(RunWriter::is_finished(path)) << "two more rounds are wanted";
+    EXPECT_EQ(RunWriter::model_round(path), 2u);
+    RoundObserver* const observer = &writer;
+    train(longer, {&observer, 1}, [] { return false; });
+    EXPECT_FALSE(std::filesystem::exists(model));
+  }
+  write_file(model, old);
+  EXPECT_FALSE(RunWriter::is_finished(path)) << "the log has four rounds, the model is of the second";
+  EXPECT_FALSE(RunWriter::model_round(path));
+  EXPECT_FALSE(finished_log(path, 4));
+  EXPECT_THROW(RunWriter::weights(path, run.model()), Error);
+  {
+    subfleet::Run longer(config, fleet);
+    RunWriter writer = RunWriter::reopen(path);
+    writer.restore(longer, now);
+    EXPECT_FALSE(std::filesystem::exists(model));
+    writer.finish_for_good(longer);
+  }
+  EXPECT_TRUE(finished_log(path, 4)) << "without a checkpoint, log and model decide";
+  const std::vector<float> weights = weights_after(config, 4, 1, "reference");
+  EXPECT_EQ(RunWriter::weights(path, run.model()), weights);
 }
 
 // A fleet whose device is lost after so many rounds, as a GPU may be.

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "program.h"
 #include "store/round_log.h"
+#include "subfleet/safetensors.h"
 #include "temporary_folder.h"
 
 namespace subfleet {
@@ -75,7 +76,11 @@ TEST(ReportCommand, WatchesUntilTheRunEnds) {
   make_folder(folder / "run");
   std::string log = to_json_line({.round = 1, .test_accuracy = 0.5});
   write_file(file("rounds.jsonl"), log);
-  write_file(file("config.toml"), "[code]\nfamily = \"cwc\"\n");
+  write_file(file("config.toml"), "[code]\nfamily = \"cwc\"\n[run]\nrounds = 2\n");
+  const auto save_model = [&](const char* round) {
+    save_safetensors(file("model.safetensors"), {}, {{"round", round}});
+  };
+  save_model("1");  // of a run that was stopped and goes on
   const auto page_has = [&](const std::string& text) {
     return std::filesystem::exists(file("report.html")) &&
            read_file(file("report.html")).find(text) != std::string::npos;
@@ -89,7 +94,7 @@ TEST(ReportCommand, WatchesUntilTheRunEnds) {
       write_file(file("rounds.jsonl"), log);
       grown = true;
     }
-    if (grown && page_has("75.0 %")) write_file(file("model.safetensors"), "");
+    if (grown && page_has("75.0 %")) save_model("2");
     return false;
   }};
   const Outcome outcome = run_program({"report", (folder / "run").string(), "--watch"}, options);

@@ -120,6 +120,26 @@ TEST(Sweep, KilledOrStoppedAndStartedAgainItFindsTheSame) {
   expect_same_results(folder / "whole", folder / "s");
 }
 
+TEST(Sweep, AnExtendedSweepThatIsKilledIsGoneOnWith) {
+  const TemporaryFolder folder;
+  const std::string file = tiny_file(folder);
+  const auto command = [&](const char* name, const char* rounds) {
+    return std::vector<std::string>{"sweep",  file,   "--out", (folder / name).string(),
+                                    "--only", "none", "--set", std::string("run.rounds=") + rounds};
+  };
+  const auto model = folder / "s" / "none-1" / "model.safetensors";
+  ASSERT_EQ(run_program(command("s", "8")).status, 0);
+  const std::string old = read_file(model);
+  const auto goes_on = [&] { return !std::filesystem::exists(model); };
+  ASSERT_EQ(run_program(command("s", "12"), {.signal_when = goes_on}).status, -1);
+  ASSERT_EQ(run_program(command("s", "12")).status, 0);
+  write_file(model, old);  // as if it had been killed before its new model was written
+  ASSERT_EQ(run_program(command("s", "12")).status, 0);
+  ASSERT_EQ(run_program(command("whole", "12")).status, 0);
+  for (const char* name : {"results.json", "none-1/model.safetensors", "none-2/model.safetensors"})
+    EXPECT_EQ(read_file(folder / "whole" / name), read_file(folder / "s" / name)) << name;
+}
+
 TEST(Sweep, RunsThatAreTrainedTogetherAreThoseOfOneAfterTheOther) {
   const TemporaryFolder folder;
   const std::string file = tiny_file(folder, "[[run]]\nname = \"wild\"\nsettings.round.client_lr = 1e5\n");

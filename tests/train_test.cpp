@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -38,12 +37,6 @@ std::vector<std::string> small_run(const std::filesystem::path& folder, uint32_t
           "run.checkpoint_every=1",
           "--set",
           "run.rounds=" + std::to_string(rounds)};
-}
-
-std::chrono::milliseconds time_of(const std::function<void()>& action) {
-  const auto began = std::chrono::steady_clock::now();
-  action();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
 }
 
 std::vector<nlohmann::json> log_of(const std::filesystem::path& folder) {
@@ -102,28 +95,27 @@ TEST(Train, OneAndTwoThreadsGiveTheSameBytes) {
 TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   const TemporaryFolder folder;
   const auto run = [&](const char* name) { return with_few_bits(small_run(folder / name, 12)); };
-  const auto whole = time_of([&] { ASSERT_EQ(run_program(run("whole")).status, 0); });
+  ASSERT_EQ(run_program(run("whole")).status, 0);
 
-  const auto seed = static_cast<uint64_t>(::getpid());
-  SCOPED_TRACE(seed);
-  Random random({.seed = seed});
-  const auto killed_after = [&] {
-    const auto most = static_cast<uint32_t>(whole.count() / 6 + 2);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(random.below(most));
-    return ProgramOptions{.signal_when = [deadline] { return std::chrono::steady_clock::now() >= deadline; }};
+  // Each time once its log has grown, and then some milliseconds later.
+  Random random({.seed = 7});
+  const auto log = folder / "killed" / "rounds.jsonl";
+  const auto size_of_log = [&] {
+    std::error_code none_yet;
+    const auto size = std::filesystem::file_size(log, none_yet);
+    return none_yet ? 0 : size;
   };
-  int killed = 0;
-  Outcome outcome = run_program(run("killed"), killed_after());
-  for (int attempt = 0; outcome.status != 0 && attempt < 25; ++attempt) {
-    ASSERT_EQ(outcome.status, -1) << outcome.err;
-    ++killed;
-    const bool begun = std::filesystem::exists(folder / "killed" / "config.toml");
-    outcome = begun ? run_program({"train", "--resume", (folder / "killed").string()}, killed_after())
-                    : run_program(run("killed"), killed_after());
-  }
-  if (outcome.status != 0) outcome = run_program({"train", "--resume", (folder / "killed").string()});
+  const auto killed_later = [&] {
+    return ProgramOptions{.signal_when = [&, before = size_of_log(), wait = random.below(10)]() mutable {
+      return size_of_log() > before && wait-- == 0;
+    }};
+  };
+  Outcome outcome = run_program(run("killed"), killed_later());
+  ASSERT_EQ(outcome.status, -1) << "killed too late to show anything";
+  const std::vector<std::string> resume{"train", "--resume", (folder / "killed").string()};
+  for (int i = 0; i < 3 && outcome.status != 0; ++i) outcome = run_program(resume, killed_later());
+  if (outcome.status != 0) outcome = run_program(resume);
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_GE(killed, 3) << "killed too seldom to show anything";
   EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
             read_file(folder / "killed" / "model.safetensors"));
   EXPECT_EQ(log_of(folder / "killed").size(), 12u);
@@ -150,6 +142,37 @@ TEST(Train, CtrlCFinishesCleanlyAndSaysHowToGoOn) {
   ASSERT_EQ(run_program({"train", "--resume", (folder / "run").string()}).status, 0);
   EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
             read_file(folder / "run" / "model.safetensors"));
+}
+
+TEST(Train, AfterCtrlCResumeAndKillTheOldModelIsNotTested) {
+  const TemporaryFolder folder;
+  const auto path = folder / "run", model = path / "model.safetensors";
+  const auto begun = [&] {
+    std::error_code none_yet;
+    return std::filesystem::file_size(path / "rounds.jsonl", none_yet) > 0 && !none_yet;
+  };
+  ASSERT_EQ(run_program(small_run(path, 1000), {.signal_when = begun, .signal = SIGINT}).status, 130);
+  const std::string old = read_file(model);
+  EXPECT_EQ(run_program({"test", path.string()}).status, 0) << "the model of a run that was stopped";
+  const auto goes_on = [&] { return !std::filesystem::exists(model); };
+  const std::vector<std::string> resume{"train", "--resume", path.string()};
+  ASSERT_EQ(run_program(resume, {.signal_when = goes_on}).status, -1);
+  expect_one_line_error(run_program({"test", path.string()}), 2, "subfleet train --resume");
+  const size_t before = log_of(path).size();
+  const auto grows = [&] { return log_of(path).size() > before; };
+  ASSERT_EQ(run_program(resume, {.signal_when = grows}).status, -1);
+  write_file(model, old);  // as older versions left it
+  expect_one_line_error(run_program({"test", path.string()}), 2, "model.safetensors: is of round");
+}
+
+TEST(Train, ClosedStandardDescriptorsAreNotTakenByFiles) {
+  const TemporaryFolder folder;
+  const std::string run = (folder / "run").string();
+  ASSERT_EQ(run_program(small_run(run), {.closed = {0, 1}}).status, 0);
+  EXPECT_EQ(log_of(run).size(), 6u);
+  EXPECT_EQ(read_file(folder / "run" / ".lock"), "");
+  EXPECT_EQ(run_program({"report", run}, {.closed = {1, 2}}).status, 0);
+  EXPECT_EQ(run_program({"report", run}, {.closed = {0, 1, 2}}).status, 0);
 }
 
 TEST(Train, ASignalToEndIsNotSuccess) {

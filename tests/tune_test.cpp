@@ -1,11 +1,11 @@
 // The tune command as a user meets it: a search is run, killed, resumed, trained on and given bad input.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -110,9 +110,7 @@ TEST(Tune, KilledAtRandomMomentsAndResumedFindsTheSameRateAndTheSameBytes) {
   const auto whole =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
 
-  const auto seed = static_cast<uint64_t>(::getpid());
-  SCOPED_TRACE(seed);
-  Random random({.seed = seed});
+  Random random({.seed = 11});
   const auto killed_soon = [&] {
     const auto most = static_cast<uint32_t>(whole.count() / 4 + 2);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(random.below(most));
@@ -139,6 +137,22 @@ TEST(Tune, KilledAtRandomMomentsAndResumedFindsTheSameRateAndTheSameBytes) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "killed")) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << "left behind: " << entry.path();
   }
+}
+
+TEST(Tune, WhatIsRefusedChangesNothing) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program(with(small_search(folder / "s"), {"--train"})).status, 0);
+  const auto content = [&] {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "s")) {
+      if (entry.is_regular_file()) files.emplace(entry.path().string(), read_file(entry.path()));
+    }
+    return files;
+  };
+  const auto before = content();
+  const std::vector<std::string> resume{"tune", "--resume", (folder / "s").string(), "--train", "--set"};
+  expect_one_line_error(run_program(with(resume, {"run.rounds=8"})), 2, "run.rounds");
+  EXPECT_EQ(content(), before);
 }
 
 TEST(Tune, CtrlCStopsBetweenRoundsAndSaysHowToGoOn) {

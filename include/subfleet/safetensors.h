@@ -38,6 +38,9 @@ void save_safetensors(const std::filesystem::path& path, std::span<const TensorV
 TensorFile parse_safetensors(std::string_view content, const std::string& file_name);
 TensorFile load_safetensors(const std::filesystem::path& path);
 
+// The metadata of a safetensors file, however large it is: only the header is read. Throws Error.
+std::map<std::string, std::string> load_safetensors_metadata(const std::filesystem::path& path);
+
 // A model's flat weights as named tensors, with PyTorch's names and layouts.
 std::vector<TensorView> named_weights(const ModelSpec& model, std::span<const float> weights);
 

@@ -40,7 +40,12 @@ class RunFolder:
     @property
     def weights(self) -> dict[str, np.ndarray]:
         """The tensors of model.safetensors, which is there once the run was finished or stopped."""
-        return _core.load_safetensors(self.folder / "model.safetensors")[0]
+        file = self.folder / "model.safetensors"
+        tensors, metadata = _core.load_safetensors(file)
+        last = int(self.rounds["round"][-1]) if len(self.rounds["round"]) else 0
+        if metadata.get("round") != str(last):
+            raise _core.Error(f"{file}: is of round {metadata.get('round')}, but the log ends with round {last}")
+        return tensors
 
     def to_pandas(self) -> Any:
         """`rounds` as a pandas.DataFrame, indexed by the round."""

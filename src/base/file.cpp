@@ -103,6 +103,18 @@ class InputFile {
     return content;
   }
 
+  std::string read_start(size_t bytes) {
+    std::string content(std::min(bytes, size_), '\0');
+    size_t filled = 0;
+    while (filled < content.size()) {
+      const size_t got = read_some(std::span(content).subspan(filled));
+      if (got == 0) break;
+      filled += got;
+    }
+    content.resize(filled);
+    return content;
+  }
+
  private:
   static constexpr size_t kChunk = size_t{1} << 16;
   static constexpr int kPatience = 10'000;  // milliseconds
@@ -189,6 +201,10 @@ void remove_half_written(const std::filesystem::path& folder, std::span<const st
 
 std::string read_file(const std::filesystem::path& path, size_t most) {
   return InputFile(path, InputFile::Kind::kPlain).read(most);
+}
+
+std::string read_file_start(const std::filesystem::path& path, size_t bytes) {
+  return InputFile(path, InputFile::Kind::kPlain).read_start(bytes);
 }
 
 std::string read_file_or_pipe(const std::filesystem::path& path, size_t most) {

@@ -34,8 +34,11 @@ inline constexpr size_t kMostTextBytes = size_t{1} << 20;  // of a file that peo
 // is read: a device may have no end and a pipe no writer.
 std::string read_file(const std::filesystem::path& path, size_t most = kMostFileBytes);
 
-// The same for a file that is named on the command line: a pipe is read too, as in `subfleet train <(...)`,
-// for as long as something comes.
+// The first bytes of a plain file, at most so many; throws Error.
+std::string read_file_start(const std::filesystem::path& path, size_t bytes);
+
+// The same as read_file for a file that is named on the command line: a pipe is read too, as in `subfleet
+// train <(...)`, for as long as something comes.
 std::string read_file_or_pipe(const std::filesystem::path& path, size_t most);
 
 // Makes the folder and its parents where needed; throws Error.

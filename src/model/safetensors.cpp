@@ -32,6 +32,17 @@ std::vector<float> floats(std::string_view bytes) {
   return values;
 }
 
+// Of the header, as the first bytes of a file of that size say.
+uint64_t header_length(std::string_view start, size_t file_size, const std::string& file_name) {
+  if (start.size() < kLengthBytes) throw not_safetensors(file_name, "shorter than its header");
+  uint64_t length = 0;
+  std::memcpy(&length, start.data(), kLengthBytes);
+  if (length > std::min(file_size - kLengthBytes, kMostHeader)) {
+    throw not_safetensors(file_name, "truncated, or the header's length is wrong");
+  }
+  return length;
+}
+
 }  // namespace
 
 void save_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
@@ -55,13 +66,8 @@ void save_safetensors(const std::filesystem::path& path, std::span<const TensorV
 }
 
 TensorFile parse_safetensors(std::string_view content, const std::string& file_name) {
-  if (content.size() < kLengthBytes) throw not_safetensors(file_name, "shorter than its header");
-  uint64_t length = 0;
-  std::memcpy(&length, content.data(), kLengthBytes);
+  const uint64_t length = header_length(content, content.size(), file_name);
   content.remove_prefix(kLengthBytes);
-  if (length > std::min(content.size(), kMostHeader)) {
-    throw not_safetensors(file_name, "truncated, or the header's length is wrong");
-  }
   const std::string_view data = content.substr(length);
   SafetensorsHeader header = parse_safetensors_header(content.substr(0, length), data.size(), file_name);
 
@@ -72,6 +78,14 @@ TensorFile parse_safetensors(std::string_view content, const std::string& file_n
     file.tensors.emplace(std::move(entry.name), std::move(tensor));
   }
   return file;
+}
+
+std::map<std::string, std::string> load_safetensors_metadata(const std::filesystem::path& path) {
+  const std::string name = path.string(), start = read_file_start(path, kLengthBytes);
+  const size_t size = std::filesystem::file_size(path);
+  const uint64_t length = header_length(start, size, name);
+  const std::string header = read_file_start(path, kLengthBytes + length).substr(kLengthBytes);
+  return parse_safetensors_header(header, size - kLengthBytes - length, name).metadata;
 }
 
 TensorFile load_safetensors(const std::filesystem::path& path) {

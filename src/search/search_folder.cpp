@@ -61,12 +61,24 @@ std::filesystem::path SearchFolder::candidate(double value) const {
   return path_ / kCandidates / fmt::format("{}", value);
 }
 
-std::optional<Provenance> SearchFolder::provenance() const {
-  if (!std::filesystem::exists(path_ / kCandidates)) return std::nullopt;
+std::vector<std::filesystem::path> SearchFolder::candidates() const {
+  std::vector<std::filesystem::path> begun;
+  if (!std::filesystem::exists(path_ / kCandidates)) return begun;
   for (const auto& entry : std::filesystem::directory_iterator(path_ / kCandidates)) {
-    if (RunWriter::has_begun(entry.path())) return RunWriter::provenance(entry.path());
+    if (RunWriter::has_begun(entry.path())) begun.push_back(entry.path());
   }
-  return std::nullopt;
+  return begun;
+}
+
+std::optional<Provenance> SearchFolder::provenance() const {
+  const auto begun = candidates();
+  return begun.empty() ? std::nullopt : std::optional(RunWriter::provenance(begun.front()));
+}
+
+void SearchFolder::check_goes_on(const Config& config, const Provenance& now) const {
+  if (const auto before = provenance()) go_on(*before, now, 0, path_.string());
+  RunWriter::check_rounds(path_, config.run.rounds);
+  for (const auto& candidate : candidates()) RunWriter::check_rounds(candidate, config.run.rounds);
 }
 
 std::optional<std::vector<float>> SearchFolder::initial_weights(const ModelSpec& model) const {

@@ -35,6 +35,10 @@ class SearchFolder {
   // The weights that every candidate starts from, unless they are the model's own.
   std::optional<std::vector<float>> initial_weights(const ModelSpec& model) const;
 
+  // Throws Error, before anything is written, if the search or a run in its folder cannot go on with these
+  // settings and data.
+  void check_goes_on(const Config& config, const Provenance& now) const;
+
   // tune.toml, in what a search can change; tune.json.
   void save(const Config& config) const;
   void save(const RateSearch& search, const Config& config) const;
@@ -44,6 +48,7 @@ class SearchFolder {
 
  private:
   explicit SearchFolder(std::filesystem::path path);
+  std::vector<std::filesystem::path> candidates() const;  // those that have begun
 
   std::filesystem::path path_;
   FolderLock lock_;

@@ -6,7 +6,10 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
+#include "base/hash.h"
+#include "store/provenance.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 
@@ -16,6 +19,39 @@ namespace {
 constexpr std::string_view kSetting = "setting.";  // before the name of each that a run cannot change
 
 constexpr auto kModel = "model";  // as a model file
+
+constexpr auto kFormat = "format";
+constexpr auto kHash = "hash";
+
+// Of all that a checkpoint holds, its own hash left out.
+std::string content_hash(std::map<std::string, std::string> metadata, std::vector<TensorView> tensors) {
+  metadata.erase(kHash);
+  std::ranges::sort(tensors, {}, &TensorView::name);
+  Hash hash;
+  for (const auto& [name, value] : metadata) hash.add(name).add(value);
+  for (const TensorView& tensor : tensors)
+    hash.add(tensor.name).add_values(tensor.shape).add_values(tensor.values);
+  return fmt::format("{:016x}", hash.value());
+}
+
+void check_content(const TensorFile& file, const std::string& path) {
+  uint32_t format = 0;
+  if (const auto text = file.metadata.find(kFormat); text != file.metadata.end()) {
+    const char* const end = text->second.data() + text->second.size();
+    if (std::from_chars(text->second.data(), end, format).ptr != end)
+      throw bad_request(path, fmt::format("is damaged: its format is '{}', not a number", text->second));
+  }
+  check_run_format(format, path);
+  const auto hash = file.metadata.find(kHash);
+  if (hash == file.metadata.end() && format == 0) return;
+  std::vector<TensorView> tensors;
+  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape, tensor.values});
+  if (hash == file.metadata.end() || hash->second != content_hash(file.metadata, std::move(tensors))) {
+    throw bad_request(path,
+                      "is damaged: its content is not what its hash was made of; put a copy back, or "
+                      "start the run again");
+  }
+}
 
 std::string moment_name(const std::string& name) { return "optimizer." + name; }
 
@@ -37,15 +73,18 @@ void save_checkpoint(const std::filesystem::path& path, const Run& run) {
   for (const auto& moment : run.moments()) {
     tensors.push_back({moment_name(moment.name), {moment.values.size()}, moment.values});
   }
-  std::map<std::string, std::string> metadata{{"round", std::to_string(run.round())},
+  std::map<std::string, std::string> metadata{{kFormat, std::to_string(kRunFormat)},
+                                              {"round", std::to_string(run.round())},
                                               {kModel, model_toml(run.model())}};
   for (const auto& [name, value] : fixed_settings(run.config()))
     metadata.emplace(std::string(kSetting) + name, value);
+  metadata.emplace(kHash, content_hash(metadata, tensors));
   save_safetensors(path, tensors, metadata);
 }
 
 void load_checkpoint(const std::filesystem::path& path, Run& run) {
   const TensorFile file = load_safetensors(path);
+  check_content(file, path.string());
   const auto text = file.metadata.find("round");
   uint32_t round = 0;
   if (text == file.metadata.end() ||

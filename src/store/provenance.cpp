@@ -31,9 +31,17 @@ uint32_t count_at(const Json& object, const char* key) {
 
 }  // namespace
 
+void check_run_format(uint64_t format, std::string_view name) {
+  if (format <= kRunFormat) return;
+  throw bad_request(name, fmt::format("written by a newer Subfleet (format {}; this one reads up to {}): "
+                                      "update Subfleet",
+                                      format, kRunFormat));
+}
+
 std::string to_json(const Provenance& provenance) {
   const Provenance::Data& data = provenance.data;
   Json json = {
+      {"format", kRunFormat},
       {"data", {{"source", data.source}, {"clients", data.clients}, {"hash", hexadecimal(data.fingerprint)}}},
       {"initial", nullptr},
       {"sessions", Json::array()}};
@@ -53,6 +61,7 @@ std::string to_json(const Provenance& provenance) {
 Provenance parse_provenance(std::string_view text, std::string_view name) {
   try {
     const Json json = Json::parse(text);
+    if (json.contains("format")) check_run_format(count_at(json, "format"), name);
     const Json& data = json.at("data");
     Provenance provenance{.data = {.source = data.at("source").get<std::string>(),
                                    .clients = count_at(data, "clients"),

@@ -9,6 +9,12 @@
 
 namespace subfleet {
 
+// The format of run folders and their checkpoints (docs/formats.md). Those that name none are of format 0,
+// from before there were numbers, and are read too.
+inline constexpr uint32_t kRunFormat = 1;
+// Throws Error for a format that only a newer Subfleet reads; `name` is of the file.
+void check_run_format(uint64_t format, std::string_view name);
+
 // What a run came from: its data, the weights it began with, and every program and machine that worked on it.
 struct Provenance {
   struct Data {

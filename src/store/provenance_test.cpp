@@ -38,6 +38,21 @@ TEST(Provenance, AnythingElseIsAnError) {
   }
 }
 
+TEST(Provenance, OfANewerFormatIsRefusedAndOfNoneIsRead) {
+  const std::string good = to_json(some_provenance()), format = "\"format\": 1,";
+  const size_t at = good.find(format);
+  ASSERT_NE(at, std::string::npos);
+  const std::string old = std::string(good).erase(at, format.size());
+  EXPECT_EQ(to_json(parse_provenance(old, "p")), good);
+  try {
+    parse_provenance(std::string(good).replace(at, format.size(), "\"format\": 3,"), "p");
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "p: written by a newer Subfleet (format 3; this one reads up to 1): update Subfleet");
+  }
+}
+
 TEST(Provenance, GoesOnWithASessionMoreAndOnlyWithTheSameData) {
   Provenance now = some_provenance();
   now.sessions[0].device = "reference";

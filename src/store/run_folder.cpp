@@ -105,6 +105,8 @@ RunSummary load_run(const fs::path& folder) {
   RunSummary run;
   run.name = path_end(path, 1);
   run.folder = path;
+  if (const fs::path from = path / "provenance.json"; fs::exists(from))  // first: it names the format
+    run.provenance = parse_provenance(read_file(from, kMostTextBytes), from.string());
   if (has_log) run.rounds = read_round_log(log);
   if (has_config) {
     run.config = read_file(config, kMostTextBytes);
@@ -114,8 +116,7 @@ RunSummary load_run(const fs::path& folder) {
     run.settings["model.file"] =
         fmt::format("{} {:08x}", run.model, Hash().add(read_file(model, kMostTextBytes)).value() >> 32);
   }
-  if (const fs::path from = path / "provenance.json"; fs::exists(from)) {
-    run.provenance = parse_provenance(read_file(from, kMostTextBytes), from.string());
+  if (run.provenance) {
     const Provenance& provenance = *run.provenance;
     run.settings["data (hash)"] = fmt::format("{:08x}", provenance.data.fingerprint >> 32);
     run.settings["--init"] = provenance.initial ? one_line(provenance.initial->file) : "-";

@@ -6,12 +6,14 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/file.h"
+#include "base/toml_text.h"
 #include "store/checkpoint.h"
 #include "store/event_file.h"
 #include "store/saved_config.h"
@@ -28,6 +30,11 @@ constexpr auto kModel = "model.safetensors";
 constexpr auto kProvenance = "provenance.json";
 constexpr std::array<std::string_view, 8> kFiles{
     kConfig, kModelFile, kLog, kCheckpoint, kModel, kProvenance, RunWriter::kPage, EventFile::kName};
+
+// Throws Error if the folder is of a newer format; a run that has just begun may not say yet.
+void check_format(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / kProvenance)) RunWriter::provenance(folder);
+}
 
 int open_or_throw(const std::filesystem::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
@@ -49,6 +56,53 @@ void check_free(const std::filesystem::path& folder) {
   });
 }
 
+// The round that a model or a checkpoint says it is of; none if there is no such file, or it does not say.
+std::optional<uint32_t> round_in(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  try {
+    const auto metadata = load_safetensors_metadata(file);
+    const auto text = metadata.find("round");
+    uint32_t round = 0;
+    if (text == metadata.end()) return std::nullopt;
+    const char* const end = text->second.data() + text->second.size();
+    const auto read = std::from_chars(text->second.data(), end, round);
+    return read.ec == std::errc() && read.ptr == end ? std::optional(round) : std::nullopt;
+  } catch (const Error&) {  // damaged
+    return std::nullopt;
+  }
+}
+
+// How far a folder's files have come.
+struct Rounds {
+  uint32_t log = 0;
+  std::optional<uint32_t> checkpoint, model;
+  bool keeps_checkpoint = false;
+
+  bool agree() const { return model && log == model && (!keeps_checkpoint || checkpoint == model); }
+  // Where the run is: a log that ends with the model's round leaves the checkpoint to differ.
+  std::optional<uint32_t> run() const { return log != model ? std::optional(log) : checkpoint; }
+};
+
+Rounds rounds_of(const std::filesystem::path& folder) {
+  Rounds rounds;
+  rounds.model = round_in(folder / kModel);
+  if (!rounds.model) return rounds;
+  if (const auto log = RunWriter::log(folder); !log.empty()) rounds.log = log.back().round;
+  rounds.keeps_checkpoint = std::filesystem::exists(folder / kCheckpoint);
+  rounds.checkpoint = round_in(folder / kCheckpoint);
+  return rounds;
+}
+
+std::string round_text(std::optional<uint32_t> round) {
+  return round ? fmt::format("round {}", *round) : "a round that it does not say";
+}
+
+void refuse_undone(uint32_t done, uint32_t rounds) {
+  if (rounds >= done) return;
+  throw bad_request("run.rounds",
+                    fmt::format("{} of them are done already; {} would undo some", done, rounds));
+}
+
 }  // namespace
 
 RunWriter::RunWriter(std::filesystem::path folder) : folder_(std::move(folder)), lock_(folder_) {
@@ -63,7 +117,8 @@ RunWriter::RunWriter(RunWriter&& other) noexcept
     : folder_(std::move(other.folder_)),
       lock_(std::move(other.lock_)),
       log_(std::exchange(other.log_, -1)),
-      saved_round_(other.saved_round_) {}
+      saved_round_(other.saved_round_),
+      has_model_(other.has_model_) {}
 
 RunWriter RunWriter::begin(const std::filesystem::path& folder, const Run& run, const Provenance& now) {
   check_free(folder);
@@ -81,6 +136,7 @@ RunWriter RunWriter::reopen(const std::filesystem::path& folder) {
   if (!has_begun(folder)) {
     throw bad_request(folder.string(), fmt::format("holds no run to resume (no {})", kConfig));
   }
+  check_format(folder);
   return RunWriter(folder);
 }
 
@@ -92,8 +148,15 @@ bool RunWriter::can_go_on(const std::filesystem::path& folder) {
   return has_begun(folder) && std::filesystem::exists(folder / kCheckpoint);
 }
 
+std::optional<uint32_t> RunWriter::model_round(const std::filesystem::path& folder) {
+  const Rounds rounds = rounds_of(folder);
+  return rounds.agree() ? rounds.model : std::nullopt;
+}
+
 bool RunWriter::is_finished(const std::filesystem::path& folder) {
-  return has_begun(folder) && std::filesystem::exists(folder / kModel);
+  if (!has_begun(folder)) return false;
+  const toml::table config = parse_toml(read_file(folder / kConfig, kMostTextBytes), kConfig);
+  return model_round(folder) == config.at_path("run.rounds").value_or(Config().run.rounds);
 }
 
 Provenance RunWriter::provenance(const std::filesystem::path& folder) {
@@ -119,28 +182,41 @@ void RunWriter::move(const std::filesystem::path& from, const std::filesystem::p
   save_config(to / kConfig, config);  // last, as in begin()
 }
 
-Config RunWriter::config(const std::filesystem::path& folder) { return load_config(folder / kConfig); }
+Config RunWriter::config(const std::filesystem::path& folder) {
+  check_format(folder);
+  return load_config(folder / kConfig);
+}
 
 std::vector<float> RunWriter::weights(const std::filesystem::path& folder, const ModelSpec& model) {
-  if (!is_finished(folder)) {
+  const std::filesystem::path file = folder / kModel;
+  if (!has_begun(folder) || !std::filesystem::exists(file)) {
     throw bad_request(folder.string(), fmt::format("has no {}: the run has not come to its end; go on with "
                                                    "'subfleet train --resume {}'",
                                                    kModel, folder.string()));
   }
-  const std::filesystem::path file = folder / kModel;
+  if (const Rounds rounds = rounds_of(folder); !rounds.agree()) {
+    throw bad_request(file.string(),
+                      fmt::format("is of {}, but the run is at {}; go on with 'subfleet "
+                                  "train --resume {}'",
+                                  round_text(rounds.model), round_text(rounds.run()), folder.string()));
+  }
   return weights_from(load_safetensors(file), model, file.string());
 }
 
 std::vector<RoundRecord> RunWriter::log(const std::filesystem::path& folder) {
+  check_format(folder);
   return read_round_log(folder / kLog);
 }
 
 uint64_t RunWriter::restore(Run& run, const Provenance& now) {
-  load_checkpoint(file(kCheckpoint), run);
-  if (run.config().run.rounds < run.round()) {
-    throw bad_request("run.rounds", fmt::format("{} of them are done already; {} would undo some",
-                                                run.round(), run.config().run.rounds));
+  if (!can_go_on(folder_)) {
+    throw bad_request(folder_.string(),
+                      fmt::format("has no {}: the run was given up or finished for good; start a new one, or "
+                                  "remove the folder",
+                                  kCheckpoint));
   }
+  load_checkpoint(file(kCheckpoint), run);
+  refuse_undone(run.round(), run.config().run.rounds);
   const Provenance all = go_on(provenance(folder_), now, run.round(), folder_.string());
   std::string kept;
   uint64_t bytes = 0;
@@ -155,6 +231,8 @@ uint64_t RunWriter::restore(Run& run, const Provenance& now) {
     throw bad_request(file(kLog).string(),
                       fmt::format("has {} rounds, but the checkpoint is of round {}", rounds, run.round()));
   }
+  has_model_ = round_in(file(kModel)) == run.round();
+  if (!has_model_) std::filesystem::remove(file(kModel));
   write_file(file(kLog), kept);
   write_file(file(kProvenance), to_json(all));
   save_config(file(kConfig), run.config());
@@ -168,13 +246,21 @@ void RunWriter::round_done(Run& run, const RoundRecord& record) {
   if (record.round % run.config().run.checkpoint_every == 0) checkpoint(run);
 }
 
-void RunWriter::append(const RoundRecord& record) { append_to(log_, to_json_line(record), file(kLog)); }
+void RunWriter::append(const RoundRecord& record) {
+  if (std::exchange(has_model_, false)) std::filesystem::remove(file(kModel));
+  append_to(log_, to_json_line(record), file(kLog));
+}
 
 void RunWriter::checkpoint(const Run& run) {
   // The log first: a checkpoint never knows of a round that the log does not.
   if (::fsync(log_) != 0) throw cannot_write(file(kLog), errno);
   save_checkpoint(file(kCheckpoint), run);
   saved_round_ = run.round();
+}
+
+void RunWriter::check_rounds(const std::filesystem::path& folder, uint32_t rounds) {
+  if (!can_go_on(folder)) return;
+  if (const auto done = round_in(folder / kCheckpoint)) refuse_undone(*done, rounds);
 }
 
 void RunWriter::finish(const Run& run) {
@@ -187,11 +273,12 @@ void RunWriter::finish_for_good(const Run& run) {
   give_up(folder_);
 }
 
-void RunWriter::save_model(const Run& run) const {
+void RunWriter::save_model(const Run& run) {
   std::map<std::string, std::string> metadata{{"model", run.model().name},
                                               {"round", std::to_string(run.round())}};
   if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;
   save_safetensors(file(kModel), named_weights(run.model(), run.weights()), metadata);
+  has_model_ = true;
 }
 
 }  // namespace subfleet

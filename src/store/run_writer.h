@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,10 @@ class RunWriter final : public RoundObserver {
   static bool has_begun(const std::filesystem::path& folder);
   static bool can_go_on(const std::filesystem::path& folder);
 
-  // Whether the run of a folder has come to its last round, as it was then.
+  // The round of the trained model, if the log and the checkpoint, unless none is kept, end with the same
+  // round; none: there is no model, or it is older than the run.
+  static std::optional<uint32_t> model_round(const std::filesystem::path& folder);
+  // Whether the run of a folder has such a model of its last round (run.rounds).
   static bool is_finished(const std::filesystem::path& folder);
 
   // What the run of a folder came from, its settings as saved, and its rounds.
@@ -38,7 +43,8 @@ class RunWriter final : public RoundObserver {
   static Config config(const std::filesystem::path& folder);
   static std::vector<RoundRecord> log(const std::filesystem::path& folder);
 
-  // The trained weights of a run that has come to its end, or was stopped; throws Error before that.
+  // The trained weights of a run that has come to its end, or was stopped; throws Error before that, and if
+  // the run has gone on since.
   static std::vector<float> weights(const std::filesystem::path& folder, const ModelSpec& model);
 
   // Leaves only the log and the settings of a run: it will not be gone on with.
@@ -61,6 +67,9 @@ class RunWriter final : public RoundObserver {
   // a run can change. Throws Error if the data are not those that the run began with.
   uint64_t restore(Run& run, const Provenance& now);
 
+  // Throws Error if the run of a folder, where one can be gone on with, has done more rounds than these.
+  static void check_rounds(const std::filesystem::path& folder, uint32_t rounds);
+
   // A line of the log, and a checkpoint where its turn has come (run.checkpoint_every).
   void round_done(Run& run, const RoundRecord& record) override;
   void append(const RoundRecord& record);
@@ -72,7 +81,7 @@ class RunWriter final : public RoundObserver {
   void finish_for_good(const Run& run);
 
  private:
-  void save_model(const Run& run) const;
+  void save_model(const Run& run);
   explicit RunWriter(std::filesystem::path folder);
   std::filesystem::path file(const char* name) const { return folder_ / name; }
 
@@ -80,6 +89,7 @@ class RunWriter final : public RoundObserver {
   FolderLock lock_;
   int log_ = -1;
   uint32_t saved_round_ = 0;  // that of the last checkpoint
+  bool has_model_ = false;    // model.safetensors, which is old as soon as the log grows
 };
 
 }  // namespace subfleet

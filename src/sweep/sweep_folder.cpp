@@ -64,7 +64,7 @@ RoundLog finished_log(const fs::path& run_folder, uint32_t rounds) {
   if (!RunWriter::has_begun(run_folder)) return std::nullopt;
   std::vector<RoundRecord> log = RunWriter::log(run_folder);
   if (log.empty()) return std::nullopt;
-  const bool trained = log.back().round == rounds && RunWriter::is_finished(run_folder);
+  const bool trained = log.back().round == rounds && RunWriter::model_round(run_folder) == rounds;
   return trained || is_diverged(log.back()) ? RoundLog(std::move(log)) : std::nullopt;
 }
 
