@@ -51,7 +51,7 @@ class Reproduction {
   Reproduction(std::vector<Experiment> experiments, const ReproduceOptions& options)
       : experiments_(std::move(experiments)),
         options_(options),
-        pool_(options.out, options.list ? Pool::Use::kLook : Pool::Use::kAdd),
+        pool_(options.out, options.list ? Pool::Use::kReadOnly : Pool::Use::kAdd),
         fleets_(options.device.trainer("cpu"), options.threads),
         left_(experiments_.size()),
         mode_(Progress::detect(stdout, options.quiet)) {

@@ -18,6 +18,7 @@
 #include "report/progress.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
+#include "results/run_measures.h"
 #include "store/event_file.h"
 #include "store/run_folder.h"
 #include "store/session.h"
