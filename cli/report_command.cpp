@@ -27,9 +27,9 @@
 #include "report/differences.h"
 #include "report/run_groups.h"
 #include "report/terminal.h"
+#include "results/run_measures.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
-#include "sweep/results.h"
 
 namespace subfleet::cli {
 namespace {

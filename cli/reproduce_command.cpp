@@ -131,7 +131,7 @@ void reproduce(const ReproduceOptions& options) {
   const std::string device = options.device.trainer("cpu");
   Reproduction work(std::move(chosen), library.names(),
                     {.out = options.out,
-                     .use = options.list ? Pool::Use::kLook : Pool::Use::kAdd,
+                     .use = options.list ? Pool::Use::kReadOnly : Pool::Use::kAdd,
                      .device = device,
                      .threads = options.threads,
                      .together = options.together.runs(device)});

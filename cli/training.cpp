@@ -15,6 +15,7 @@
 #include "report/progress.h"
 #include "report/round_progress.h"
 #include "report/terminal.h"
+#include "results/run_measures.h"
 #include "store/run_folder.h"
 #include "store/session.h"
 #include "subfleet/error.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "report/differences.h"
 #include "reproduce/pool.h"
-#include "sweep/results.h"
+#include "results/run_measures.h"
 
 namespace subfleet {
 namespace {

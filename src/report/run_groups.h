@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "report/table.h"
+#include "results/statistics.h"
 #include "store/run_folder.h"
-#include "sweep/statistics.h"
 
 namespace subfleet {
 

@@ -14,25 +14,25 @@ namespace {
 
 // Of the rounds that every seed has tested and that are not below `from`.
 Series line_of(const RunResult& run, double from, ChartOver over) {
-  std::map<uint32_t, std::vector<SweepTest>> by_round;
+  std::map<uint32_t, std::vector<SmoothedTest>> by_round;
   size_t seeds = 0;
   for (const SeedResult& seed : run.seeds) {
     if (seed.diverged) continue;
     ++seeds;
-    for (const SweepTest& test : seed.tests) by_round[test.round].push_back(test);
+    for (const SmoothedTest& test : seed.tests) by_round[test.round].push_back(test);
   }
   Series line{.name = run.name, .points = {}};
   for (const auto& [round, tests] : by_round) {
     if (tests.size() < seeds) continue;
     Point mean;
-    for (const SweepTest& test : tests) {
+    for (const SmoothedTest& test : tests) {
       const double along = over == ChartOver::kBytes ? static_cast<double>(test.bytes) : round;
       mean.x += along / static_cast<double>(seeds);
       mean.y += test.smoothed / static_cast<double>(seeds);
     }
     if (mean.y < from) continue;
     line.points.push_back(mean);
-    const auto [low, high] = std::ranges::minmax(tests, {}, &SweepTest::smoothed);
+    const auto [low, high] = std::ranges::minmax(tests, {}, &SmoothedTest::smoothed);
     line.band.push_back({mean.x, std::max(from, low.smoothed), high.smoothed});
   }
   return line;

@@ -102,14 +102,14 @@ Json value_or_null(const std::optional<Value>& value) {
 }
 
 // [round, bytes, accuracy] of some of the tests, the last one among them.
-Json curve_json(const std::vector<SweepTest>& tests) {
+Json curve_json(const std::vector<SmoothedTest>& tests) {
   constexpr size_t kMostPoints = 50;
   constexpr double kDigits = 1e5;
   const size_t stride = (tests.size() + kMostPoints - 1) / kMostPoints;
   Json curve = Json::array();
   for (size_t i = 0; i < tests.size(); ++i) {
     if ((tests.size() - 1 - i) % stride != 0) continue;
-    const SweepTest& test = tests[i];
+    const SmoothedTest& test = tests[i];
     curve.push_back({test.round, test.bytes, std::round(test.accuracy * kDigits) / kDigits});
   }
   return curve;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/differences.h"
 #include "report/run_groups.h"
+#include "results/run_measures.h"
 
 namespace subfleet {
 namespace {
@@ -45,7 +46,7 @@ Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> 
       .accuracy = accuracy ? accuracy : common_accuracy(runs), .bytes = common_bytes(runs), .rows = {}};
   for (const auto& run : runs) {
     Comparison::Row row;
-    if (comparison.accuracy) row.bytes_to_reach = bytes_to_reach(run, *comparison.accuracy);
+    if (comparison.accuracy) row.bytes_to_reach = bytes_until_test_reaches(run, *comparison.accuracy);
     if (comparison.bytes) row.accuracy_at = accuracy_at(run, *comparison.bytes);
     const auto first = comparison.rows.empty() ? row.bytes_to_reach : comparison.rows.front().bytes_to_reach;
     if (row.bytes_to_reach && first && *first > 0) {

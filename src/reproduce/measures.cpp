@@ -95,14 +95,15 @@ Values bytes_saved(const ExpectedValue& value, const Measured& measured) {
 Values bytes_ratios(const ExpectedValue& value, const Measured& measured) {
   const auto highest = [](const SeedResult& result) {
     double most = 0;
-    for (const SweepTest& test : result.tests) {
-      if (bytes_to_reach(result.tests, test.smoothed)) most = std::max(most, test.smoothed);
+    for (const SmoothedTest& test : result.tests) {
+      if (bytes_until_mean_reaches(result.tests, test.smoothed)) most = std::max(most, test.smoothed);
     }
     return most;
   };
   return paired(value, measured, [&](const SeedResult& a, const SeedResult& b) -> std::optional<double> {
     const double level = std::min(highest(a), highest(b));
-    const auto ours = bytes_to_reach(a.tests, level), theirs = bytes_to_reach(b.tests, level);
+    const auto ours = bytes_until_mean_reaches(a.tests, level),
+               theirs = bytes_until_mean_reaches(b.tests, level);
     if (level == 0 || !ours || !theirs) return std::nullopt;
     return static_cast<double>(*theirs) / static_cast<double>(*ours);
   });
@@ -297,7 +298,7 @@ Verdict compare(const ExpectedValue& value, const std::optional<Estimate>& ours)
       return static_cast<size_t>(std::lround(percent / 100 * static_cast<double>(trials)));
     };
     const double chance =
-        chance_of_unlike(hits(ours->mean, ours->count), ours->count, hits(claim.number, theirs), theirs);
+        fisher_exact_p(hits(ours->mean, ours->count), ours->count, hits(claim.number, theirs), theirs);
     return chance < 0.05 ? Verdict::kDiffers : Verdict::kAgrees;
   }
   const double interval = ours->interval.value_or(0);

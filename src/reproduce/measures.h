@@ -6,7 +6,7 @@
 
 #include "reproduce/experiment.h"
 #include "reproduce/pool.h"
-#include "sweep/statistics.h"
+#include "results/statistics.h"
 
 namespace subfleet {
 

@@ -50,7 +50,7 @@ class Pool {
  public:
   // To be added to: makes the folder where needed, and locks it while this object lives. To be looked at: it
   // may not be there, and another process may be adding to it.
-  enum class Use { kAdd, kLook };
+  enum class Use { kAdd, kReadOnly };
   explicit Pool(const std::filesystem::path& path, Use use = Use::kAdd);
 
   const std::filesystem::path& path() const { return path_; }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reproduce/pool.h"
-#include "sweep/statistics.h"
+#include "results/statistics.h"
 
 namespace subfleet {
 

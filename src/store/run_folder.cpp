@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -71,10 +70,6 @@ std::string path_end(const fs::path& path, size_t parts) {
     rest = rest.parent_path();
   }
   return one_line(end.string());
-}
-
-bool evaluated(const RoundRecord& record) {
-  return record.test_accuracy && std::isfinite(*record.test_accuracy);
 }
 
 }  // namespace
@@ -151,84 +146,6 @@ std::vector<RunSummary> load_runs(std::span<const fs::path> folders) {
     runs[i].name = path_end(paths[i], parts);
   }
   return runs;
-}
-
-std::optional<double> final_accuracy(const RunSummary& run) {
-  const auto last = std::find_if(run.rounds.rbegin(), run.rounds.rend(), evaluated);
-  return last == run.rounds.rend() ? std::nullopt : last->test_accuracy;
-}
-
-std::optional<double> best_accuracy(const RunSummary& run) {
-  std::optional<double> best;
-  for (const auto& record : run.rounds) {
-    if (evaluated(record) && (!best || *record.test_accuracy > *best)) best = record.test_accuracy;
-  }
-  return best;
-}
-
-uint64_t bytes_down(const RunSummary& run) {
-  uint64_t sum = 0;
-  for (const auto& record : run.rounds) sum += record.bytes_down;
-  return sum;
-}
-
-uint64_t bytes_up(const RunSummary& run) {
-  uint64_t sum = 0;
-  for (const auto& record : run.rounds) sum += record.bytes_up;
-  return sum;
-}
-
-uint64_t bytes_total(const RunSummary& run) { return bytes_down(run) + bytes_up(run) + run.search_bytes; }
-
-std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy) {
-  uint64_t sum = run.search_bytes;
-  for (const auto& record : run.rounds) {
-    sum += record.bytes_down + record.bytes_up;
-    if (evaluated(record) && *record.test_accuracy >= accuracy) return sum;
-  }
-  return std::nullopt;
-}
-
-std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes) {
-  std::optional<double> accuracy;
-  uint64_t sum = run.search_bytes, sum_at_test = 0;
-  for (const auto& record : run.rounds) {
-    sum += record.bytes_down + record.bytes_up;
-    if (!evaluated(record)) continue;
-    if (sum > bytes) {
-      if (!accuracy) return std::nullopt;
-      const double way = static_cast<double>(bytes - sum_at_test) / static_cast<double>(sum - sum_at_test);
-      return std::lerp(*accuracy, *record.test_accuracy, way);
-    }
-    accuracy = record.test_accuracy;
-    sum_at_test = sum;
-  }
-  return accuracy;
-}
-
-std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs) {
-  std::optional<uint64_t> common;
-  for (const auto& run : runs) {
-    std::optional<uint64_t> last;
-    uint64_t sum = run.search_bytes;
-    for (const auto& record : run.rounds) {
-      sum += record.bytes_down + record.bytes_up;
-      if (evaluated(record)) last = sum;
-    }
-    if (last && (!common || *last < *common)) common = last;
-  }
-  return common;
-}
-
-std::optional<double> common_accuracy(std::span<const RunSummary> runs) {
-  std::optional<double> common;
-  for (const auto& run : runs) {
-    const auto best = best_accuracy(run);
-    if (best && (!common || *best < *common)) common = best;
-  }
-  if (!common || *common < 0.01) return common;
-  constexpr double kRounding = 1e-9;  // 0.29 * 100 is a little less than 29
-  return std::min(*common, std::floor(*common * 100 + kRounding) / 100);
 }
 
 }  // namespace subfleet

@@ -46,28 +46,4 @@ uint64_t parse_search_bytes(std::string_view text, std::string_view name);
 // folder twice is an Error.
 std::vector<RunSummary> load_runs(std::span<const std::filesystem::path> folders);
 
-// Test accuracy of the last evaluated round, and the highest of all; none if no round was evaluated.
-std::optional<double> final_accuracy(const RunSummary& run);
-std::optional<double> best_accuracy(const RunSummary& run);
-
-uint64_t bytes_down(const RunSummary& run);
-uint64_t bytes_up(const RunSummary& run);
-uint64_t bytes_total(const RunSummary& run);  // both ways, and the search before it
-
-// The bytes exchanged, both ways and in the search, up to and including the first round whose test accuracy
-// is at least `accuracy`. Not interpolated: these bytes were spent before a test showed the accuracy.
-std::optional<uint64_t> bytes_to_reach(const RunSummary& run, double accuracy);
-
-// The test accuracy that the run had when it had exchanged so many bytes, both ways and in the search: on the
-// straight line between the tests before and after, as charts draw it; after the last test, what that found;
-// none before the first.
-std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes);
-
-// The most bytes that every evaluated run has exchanged by its last test; none if there is none.
-std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs);
-
-// The highest whole percentage that every evaluated run reaches (below 1 %: the exact value); none if there
-// is none.
-std::optional<double> common_accuracy(std::span<const RunSummary> runs);
-
 }  // namespace subfleet

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <limits>
 
 #include "base/file.h"
 #include "subfleet/error.h"
@@ -14,58 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RunSummary run_with(const std::vector<std::optional<double>>& accuracies, uint64_t bytes_each_way = 10) {
-  RunSummary run;
-  for (const auto& accuracy : accuracies) {
-    RoundRecord record;
-    record.round = static_cast<uint32_t>(run.rounds.size() + 1);
-    record.bytes_down = record.bytes_up = bytes_each_way;
-    record.test_accuracy = accuracy;
-    run.rounds.push_back(record);
-  }
-  return run;
-}
-
 fs::path make_run(const fs::path& folder, const std::string& config = "[code]\nfamily = \"gold\"\n") {
   make_folder(folder);
   write_file(folder / "config.toml", config);
   write_file(folder / "rounds.jsonl", to_json_line({.round = 1, .test_accuracy = 0.5}));
   return folder;
-}
-
-TEST(RunFolder, BytesToReachCountUpToTheFirstRoundThatReaches) {
-  const auto run = run_with({std::nullopt, 0.3, std::nullopt, 0.6, 0.5, 0.7});
-  EXPECT_EQ(bytes_to_reach(run, 0.3), 40U);
-  EXPECT_EQ(bytes_to_reach(run, 0.31), 80U);
-  EXPECT_EQ(bytes_to_reach(run, 0.6), 80U);
-  EXPECT_EQ(bytes_to_reach(run, 0.65), 120U);
-  EXPECT_EQ(bytes_to_reach(run, 0.71), std::nullopt);
-  EXPECT_EQ(bytes_total(run), 120U);
-}
-
-TEST(RunFolder, AccuracyAtBytesLiesBetweenTheTestsAroundThem) {
-  auto run = run_with({std::nullopt, 0.3, std::nullopt, 0.6, 0.5});
-  EXPECT_EQ(accuracy_at(run, 39), std::nullopt);
-  EXPECT_EQ(accuracy_at(run, 40), 0.3);
-  EXPECT_DOUBLE_EQ(*accuracy_at(run, 50), 0.375);
-  EXPECT_DOUBLE_EQ(*accuracy_at(run, 79), 0.5925) << "a test one byte later counts almost whole";
-  EXPECT_EQ(accuracy_at(run, 80), 0.6);
-  EXPECT_DOUBLE_EQ(*accuracy_at(run, 90), 0.55);
-  EXPECT_EQ(accuracy_at(run, 1000), 0.5);
-  run.search_bytes = 50;
-  EXPECT_EQ(accuracy_at(run, 89), std::nullopt) << "the search came first";
-  EXPECT_EQ(accuracy_at(run, 90), 0.3);
-  EXPECT_EQ(bytes_to_reach(run, 0.3), 90U);
-  EXPECT_EQ(bytes_total(run), 150U);
-}
-
-TEST(RunFolder, CommonBytesAreThoseAllRunsHaveATestFor) {
-  std::array runs{run_with({0.2, 0.8}, 100), run_with({0.1, 0.3, 0.5, std::nullopt}),
-                  run_with({std::nullopt})};
-  EXPECT_EQ(common_bytes(runs), 60U);
-  runs[1].search_bytes = 500;
-  EXPECT_EQ(common_bytes(runs), 400U);
-  EXPECT_EQ(common_bytes(std::array{run_with({})}), std::nullopt);
 }
 
 TEST(RunFolder, ReadsWhatTheSearchBeforeItCost) {
@@ -78,27 +30,6 @@ TEST(RunFolder, ReadsWhatTheSearchBeforeItCost) {
     write_file(folder / "a" / "tune.json", bad);
     EXPECT_THROW(load_run(folder / "a"), Error) << bad;
   }
-}
-
-TEST(RunFolder, FinalIsTheLastMeasuredAndBestTheHighest) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto run = run_with({0.3, 0.8, nan, 0.7, std::nullopt, nan});
-  EXPECT_EQ(final_accuracy(run), 0.7);
-  EXPECT_EQ(best_accuracy(run), 0.8);
-  EXPECT_EQ(final_accuracy(run_with({std::nullopt})), std::nullopt);
-  EXPECT_EQ(best_accuracy(run_with({nan})), std::nullopt);
-}
-
-TEST(RunFolder, CommonAccuracyIsAWholePercentageThatAllRunsReach) {
-  const std::array runs{run_with({0.2, 0.866}), run_with({0.858, 0.84}), run_with({std::nullopt})};
-  EXPECT_EQ(common_accuracy(runs), 0.85);
-  for (int percent = 1; percent <= 100; ++percent) {
-    const std::array one{run_with({percent / 100.0})};
-    EXPECT_EQ(common_accuracy(one), percent / 100.0);
-    EXPECT_TRUE(bytes_to_reach(one[0], *common_accuracy(one)));
-  }
-  EXPECT_EQ(common_accuracy(std::array{run_with({0.004})}), 0.004);
-  EXPECT_EQ(common_accuracy(std::array{run_with({})}), std::nullopt);
 }
 
 TEST(RunFolder, ReadsSettingsAndToleratesMissingOnes) {

@@ -1,20 +1,17 @@
 #include "sweep/results.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace subfleet {
 namespace {
 
-constexpr size_t kSmoothed = 5;  // tests whose mean has to reach the target
-
 // The mean of all tests in the last rounds.
-std::optional<double> accuracy_at_end(std::span<const SweepTest> tests, uint32_t rounds,
+std::optional<double> accuracy_at_end(std::span<const SmoothedTest> tests, uint32_t rounds,
                                       uint32_t last_rounds) {
   const uint32_t before = rounds - std::min(rounds, last_rounds);
   double sum = 0, count = 0;
-  for (const SweepTest& test : tests) {
+  for (const SmoothedTest& test : tests) {
     if (test.round <= before) continue;
     sum += test.accuracy;
     ++count;
@@ -48,7 +45,7 @@ void set_targets(RunResult& run, const RunResult& baseline, double target) {
     const SeedResult* other = find_seed(baseline, result.seed);
     if (other == nullptr || !other->accuracy) continue;
     result.target = target * *other->accuracy;
-    result.bytes_to_target = bytes_to_reach(result.tests, *result.target);
+    result.bytes_to_target = bytes_until_mean_reaches(result.tests, *result.target);
   }
 }
 
@@ -92,30 +89,6 @@ void compare(RunResult& run, const RunResult& baseline) {
 }
 
 }  // namespace
-
-bool is_diverged(const RoundRecord& record) { return !std::isfinite(record.train_loss); }
-
-std::vector<SweepTest> tests_of(std::span<const RoundRecord> log) {
-  std::vector<SweepTest> tests;
-  uint64_t bytes = 0;
-  for (const RoundRecord& record : log) {
-    bytes += record.bytes_down + record.bytes_up;
-    if (!record.test_accuracy || !std::isfinite(*record.test_accuracy)) continue;
-    tests.push_back({.round = record.round, .bytes = bytes, .accuracy = *record.test_accuracy});
-    const size_t count = std::min(tests.size(), kSmoothed);
-    double sum = 0;
-    for (size_t i = tests.size() - count; i < tests.size(); ++i) sum += tests[i].accuracy;
-    tests.back().smoothed = sum / static_cast<double>(count);
-  }
-  return tests;
-}
-
-std::optional<uint64_t> bytes_to_reach(std::span<const SweepTest> tests, double accuracy) {
-  for (size_t i = kSmoothed - 1; i < tests.size(); ++i) {
-    if (tests[i].smoothed >= accuracy) return tests[i].bytes;
-  }
-  return std::nullopt;
-}
 
 SweepResults sweep_results(const SweepPlan& plan, const std::vector<std::vector<RoundLog>>& logs) {
   SweepResults results{.title = plan.title,

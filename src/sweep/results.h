@@ -3,23 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "results/run_measures.h"
+#include "results/statistics.h"
 #include "subfleet/run.h"
 #include "sweep/plan.h"
-#include "sweep/statistics.h"
 
 namespace subfleet {
-
-// A test of a run: its round, the bytes exchanged by then, what it found, and the mean of it and the tests
-// before it, five in all where there are so many.
-struct SweepTest {
-  uint32_t round = 0;
-  uint64_t bytes = 0;
-  double accuracy = 0, smoothed = 0;
-};
 
 // A run with one seed.
 struct SeedResult {
@@ -30,7 +22,7 @@ struct SeedResult {
   std::optional<double> accuracy;           // at the end; none if it diverged or was never tested
   std::optional<double> target;             // what is to be reached; none without the baseline's
   std::optional<uint64_t> bytes_to_target;  // none: not reached
-  std::vector<SweepTest> tests;
+  std::vector<SmoothedTest> tests;
 };
 
 // A run over its seeds. What compares it with the baseline is over the seeds that both have.
@@ -61,13 +53,5 @@ using RoundLog = std::optional<std::vector<RoundRecord>>;
 
 // logs[run][seed], in the plan's order.
 SweepResults sweep_results(const SweepPlan& plan, const std::vector<std::vector<RoundLog>>& logs);
-
-// Of a run that can learn no more, which is then its last.
-bool is_diverged(const RoundRecord& record);
-
-// The tests of a log with their smoothed accuracies; and the bytes exchanged by the first whose smoothed
-// accuracy, over five tests and no fewer, is at least `accuracy`.
-std::vector<SweepTest> tests_of(std::span<const RoundRecord> log);
-std::optional<uint64_t> bytes_to_reach(std::span<const SweepTest> tests, double accuracy);
 
 }  // namespace subfleet

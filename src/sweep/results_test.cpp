@@ -30,23 +30,6 @@ SweepPlan plan_of(size_t runs, std::vector<uint64_t> seeds) {
   return plan;
 }
 
-TEST(SweepResults, TestsAreSmoothedOverTheLastFive) {
-  const auto tests = tests_of(log_of({0.1, 0.3, 0.5, 0.5, 0.6, 0.6}));
-  ASSERT_EQ(tests.size(), 6u);
-  EXPECT_NEAR(tests[1].smoothed, 0.2, 1e-12);
-  EXPECT_NEAR(tests[4].smoothed, 0.4, 1e-12);
-  EXPECT_NEAR(tests[5].smoothed, 0.5, 1e-12);
-  EXPECT_EQ(tests[5].bytes, 120u);
-}
-
-TEST(SweepResults, TheTargetIsReachedByTheMeanOfFiveTestsAndNoFewer) {
-  const auto tests = tests_of(log_of({0.9, 0.9, 0.1, 0.1, 0.1, 0.5, 0.9, 0.9, 0.9}));
-  EXPECT_EQ(bytes_to_reach(tests, 0.4), 100u) << "not at the first test, which is above it alone";
-  EXPECT_EQ(bytes_to_reach(tests, 0.5), 160u);
-  EXPECT_FALSE(bytes_to_reach(tests, 0.9));
-  EXPECT_FALSE(bytes_to_reach(tests_of(log_of({0.9, 0.9, 0.9, 0.9})), 0.1));
-}
-
 TEST(SweepResults, AreTheHandComputedOnes) {
   // At the end: 0.6 and 0.8; the other run 0.7 and 0.8, with half of the bytes.
   const std::vector<std::vector<RoundLog>> logs{

@@ -1,4 +1,4 @@
-#include "sweep/statistics.h"
+#include "results/statistics.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ ShareInterval share_interval(double share, size_t trials) {
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-double chance_of_unlike(size_t hits, size_t trials, size_t other_hits, size_t other_trials) {
+double fisher_exact_p(size_t hits, size_t trials, size_t other_hits, size_t other_trials) {
   const auto log_choose = [](size_t n, size_t k) {
     return std::lgamma(static_cast<double>(n + 1)) - std::lgamma(static_cast<double>(k + 1)) -
            std::lgamma(static_cast<double>(n - k + 1));

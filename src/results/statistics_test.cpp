@@ -1,4 +1,4 @@
-#include "sweep/statistics.h"
+#include "results/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -27,13 +27,13 @@ TEST(ShareInterval, IsWilsons) {
 }
 
 TEST(ChanceOfUnlike, IsFishersExactTest) {
-  EXPECT_NEAR(chance_of_unlike(0, 10, 5, 10), 0.0325, 1e-4);
-  EXPECT_NEAR(chance_of_unlike(5, 10, 0, 10), 0.0325, 1e-4);
-  EXPECT_NEAR(chance_of_unlike(8, 10, 1, 10), 0.0055, 1e-4);
-  EXPECT_NEAR(chance_of_unlike(10, 10, 8, 10), 0.4737, 1e-4);
-  EXPECT_NEAR(chance_of_unlike(10, 10, 10, 10), 1, 1e-9);
-  EXPECT_NEAR(chance_of_unlike(3, 10, 3, 10), 1, 1e-9);
-  EXPECT_NEAR(chance_of_unlike(3, 3, 5, 10), 0.2308, 1e-4);
+  EXPECT_NEAR(fisher_exact_p(0, 10, 5, 10), 0.0325, 1e-4);
+  EXPECT_NEAR(fisher_exact_p(5, 10, 0, 10), 0.0325, 1e-4);
+  EXPECT_NEAR(fisher_exact_p(8, 10, 1, 10), 0.0055, 1e-4);
+  EXPECT_NEAR(fisher_exact_p(10, 10, 8, 10), 0.4737, 1e-4);
+  EXPECT_NEAR(fisher_exact_p(10, 10, 10, 10), 1, 1e-9);
+  EXPECT_NEAR(fisher_exact_p(3, 10, 3, 10), 1, 1e-9);
+  EXPECT_NEAR(fisher_exact_p(3, 3, 5, 10), 0.2308, 1e-4);
 }
 
 TEST(StudentT, HasThePublishedQuantiles) {

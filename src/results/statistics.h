@@ -24,7 +24,7 @@ ShareInterval share_interval(double share, size_t trials);
 
 // Fisher's exact test, of both sides: how likely two series of trials are to have hits that are at least as
 // unlike as these, if one trial has the same chance in both.
-double chance_of_unlike(size_t hits, size_t trials, size_t other_hits, size_t other_trials);
+double fisher_exact_p(size_t hits, size_t trials, size_t other_hits, size_t other_trials);
 
 // The 97.5 % quantile of Student's t: an interval of 95 % has 2.5 % on either side.
 double student_t(size_t degrees_of_freedom);
