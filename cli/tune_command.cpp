@@ -162,7 +162,7 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   if (const auto initial = options.initial()) opened->now.initial = initial_weights_file(*initial);
   Fleet& fleet = *opened->fleet;
   check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
-  if (folder) folder->check_goes_on(config, workshop.now);
+  if (folder) folder->check_goes_on(config, opened->now);
   RateSearch search(make_search_plan(config, fleet.classes()));
   resolve_tune(config);
   if (!folder) folder.emplace(begin_folder(options, config));

@@ -30,7 +30,7 @@ def limit_object_pulls(seconds: float) -> None:
     keep the process from ending."""
     from flwr.superlink.grid import http_grid
 
-    pull = getattr(http_grid.pull_objects, "__wrapped__", http_grid.pull_objects)
+    pull = getattr(http_grid.pull_objects, "subfleet_limits", http_grid.pull_objects)  # not one limit over another
 
     @functools.wraps(pull)
     def limited(*args, pull_object_fn, **more):
@@ -49,6 +49,7 @@ def limit_object_pulls(seconds: float) -> None:
         finally:
             thread.pulling_since = math.inf
 
+    limited.subfleet_limits = pull
     http_grid.pull_objects = limited
 
 
