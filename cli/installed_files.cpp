@@ -6,13 +6,13 @@
 namespace subfleet::cli {
 
 std::string default_experiments() {
-  const std::string here = "experiments";
+  constexpr const char* kHere = "experiments";
   std::error_code unreadable;
-  if (std::filesystem::is_directory(here, unreadable)) return here;
+  if (std::filesystem::is_directory(kHere, unreadable)) return kHere;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   const std::filesystem::path installed =
       program.parent_path().parent_path() / "share" / "subfleet" / "experiments";
-  return std::filesystem::is_directory(installed, unreadable) ? installed.string() : here;
+  return std::filesystem::is_directory(installed, unreadable) ? installed.string() : kHere;
 }
 
 }  // namespace subfleet::cli

@@ -212,7 +212,8 @@ class OwnFamily final : public CodeFamily {
   }
   std::vector<uint32_t> order(const BookRequest& request) const override {
     if (fault != Fault::kNoOrder) return CodeFamily::order(request);
-    return std::vector<uint32_t>(request.length, static_cast<uint32_t>(request.length));
+    std::vector<uint32_t> none_of_them(request.length, static_cast<uint32_t>(request.length));
+    return none_of_them;
   }
 };
 
