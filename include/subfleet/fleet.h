@@ -17,7 +17,10 @@ namespace subfleet {
 struct JobId {
   uint64_t ticket = 0;
   size_t job = 0;
-  auto operator<=>(const JobId&) const = default;
+  bool operator==(const JobId&) const = default;
+  bool operator<(const JobId& other) const {
+    return ticket != other.ticket ? ticket < other.ticket : job < other.job;
+  }
 };
 
 struct FinishedJob {

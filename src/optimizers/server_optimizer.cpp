@@ -36,7 +36,7 @@ double squared_norm_of_mean(const PartialSum& updates, const Averaging& averagin
 template <typename Rule>
 class HostOptimizer final : public ServerOptimizer {
  public:
-  HostOptimizer(const OptimizerOptions& options, size_t weights) : options_(options) {
+  HostOptimizer(OptimizerOptions options, size_t weights) : options_(std::move(options)) {
     for (auto& moment : moments_) moment.assign(weights, 0.0f);
   }
 

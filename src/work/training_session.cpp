@@ -17,8 +17,8 @@ TrainingSession::TrainingSession(const Config& config, Fleet& fleet, Provenance 
   now_.initial = initial_weights_file(*initial);
 }
 
-TrainingSession::TrainingSession(const Config& config, Fleet& fleet, const Provenance& now, RunWriter folder)
-    : run_(config, fleet), now_(now), writer_(std::move(folder)) {
+TrainingSession::TrainingSession(const Config& config, Fleet& fleet, Provenance now, RunWriter folder)
+    : run_(config, fleet), now_(std::move(now)), writer_(std::move(folder)) {
   bytes_ = writer_->restore(run_, now_);
   events_.emplace(writer_->folder(), writer_->log());
 }

@@ -24,7 +24,7 @@ class TrainingSession final : private RoundObserver {
 
   // Goes on with the run of a folder from its last checkpoint. `config` is the saved one, with what a run
   // can change. Throws Error if the data are not those that the run began with.
-  TrainingSession(const Config& config, Fleet& fleet, const Provenance& now, RunWriter folder);
+  TrainingSession(const Config& config, Fleet& fleet, Provenance now, RunWriter folder);
 
   // Writes the run to a new or empty folder from here on. Throws Error if it holds something.
   void write_to(const std::filesystem::path& folder);
