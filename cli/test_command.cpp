@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,11 +14,9 @@
 #include "commands.h"
 #include "config_options.h"
 #include "device_options.h"
-#include "model/ensemble.h"
 #include "store/run_folder.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
-#include "subfleet/local_fleet.h"
 #include "subfleet/thread_pool.h"
 #include "work/ensembles.h"
 
@@ -37,28 +34,6 @@ struct TestOptions {
   bool json = false;
 };
 
-// A run's trained model, and what it is tested with.
-struct Trained {
-  std::string name;
-  ModelSpec model;
-  std::vector<float> weights;
-  DataOptions data;
-  uint64_t eval_samples = 0;
-  uint32_t round = 0;  // that the model is of
-  Evaluation score = {};
-
-  bool has_tests_of(const Trained& other) const {
-    return data == other.data && eval_samples == other.eval_samples;
-  }
-};
-
-// Several runs with the same model and tests.
-struct Joined {
-  std::vector<size_t> runs;
-  std::string misfit = {};  // why they cannot be joined; empty if they can
-  Evaluation score = {};
-};
-
 // Only what a test depends on may be set.
 void check_sets(const std::vector<std::string>& sets) {
   for (const std::string& assignment : sets) {
@@ -69,8 +44,8 @@ void check_sets(const std::vector<std::string>& sets) {
   }
 }
 
-std::vector<Trained> load(const TestOptions& options) {
-  std::vector<Trained> all;
+std::vector<TrainedModel> load(const TestOptions& options) {
+  std::vector<TrainedModel> all;
   for (const RunSummary& run : load_runs(options.folders)) {
     Config config = RunWriter::config(run.folder);
     options.config.apply_sets(config);
@@ -86,70 +61,32 @@ std::vector<Trained> load(const TestOptions& options) {
   return all;
 }
 
-std::vector<Joined> joined_runs(const std::vector<Trained>& runs) {
-  std::vector<Joined> all;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const auto found = std::ranges::find_if(all, [&](const Joined& joined) {
-      const Trained& first = runs[joined.runs.front()];
-      return first.model == runs[i].model && first.has_tests_of(runs[i]);
-    });
-    if (found != all.end()) {
-      found->runs.push_back(i);
-    } else {
-      all.push_back({.runs = {i}, .misfit = ensemble_misfit(runs[i].model)});
-    }
-  }
-  std::erase_if(all, [](const Joined& joined) { return joined.runs.size() < 2; });
-  return all;
-}
-
-// Every run and every ensemble, with data that are opened once for all that share them.
-void test_all(std::vector<Trained>& runs, std::vector<Joined>& ensembles, const std::string& device,
-              ThreadPool& pool) {
-  std::vector<bool> done(runs.size());
-  for (size_t first = 0; first < runs.size(); ++first) {
-    if (done[first]) continue;
-    LocalFleet fleet(open_split_federation(runs[first].data), device, pool, runs[first].eval_samples);
-    for (size_t i = first; i < runs.size(); ++i) {
-      if (!runs[i].has_tests_of(runs[first])) continue;
-      runs[i].score = test_model(fleet, runs[i].model, runs[i].weights);
-      done[i] = true;
-    }
-    for (Joined& joined : ensembles) {
-      const Trained& member = runs[joined.runs.front()];
-      if (!joined.misfit.empty() || !member.has_tests_of(runs[first])) continue;
-      std::vector<std::vector<float>> members;
-      for (const size_t i : joined.runs) members.push_back(runs[i].weights);
-      joined.score = test_ensemble(fleet, member.model, members);
-    }
-  }
-}
-
 // A line if the members of an ensemble were not trained for as many rounds.
-void print_rounds(const std::vector<Trained>& runs, const Joined& joined) {
+void print_rounds(const std::vector<TrainedModel>& runs, const JoinedModels& joined) {
   std::set<uint32_t> rounds;
-  for (const size_t i : joined.runs) rounds.insert(runs[i].round);
+  for (const size_t i : joined.members) rounds.insert(runs[i].round);
   if (rounds.size() < 2) return;
-  fmt::print("the ensemble of {} joins models of different rounds: {}\n", joined.runs.size(),
+  fmt::print("the ensemble of {} joins models of different rounds: {}\n", joined.members.size(),
              fmt::join(rounds, ", "));
 }
 
-void print_table(const std::vector<Trained>& runs, const std::vector<Joined>& ensembles) {
+void print_table(const std::vector<TrainedModel>& runs, const std::vector<JoinedModels>& ensembles) {
   std::vector<std::vector<std::string>> lines{{"run", "model", "accuracy", "loss", "examples"}};
   const auto add = [&](const std::string& name, const ModelSpec& model, const Evaluation& score) {
     lines.push_back({name, model.name, human_percent(score.accuracy()),
                      fmt::format("{:.4f}", score.mean_loss()), fmt::format("{}", score.examples)});
   };
-  for (const Trained& run : runs) add(run.name, run.model, run.score);
-  for (const Joined& joined : ensembles) {
+  for (const TrainedModel& run : runs) add(run.name, run.model, run.score);
+  for (const JoinedModels& joined : ensembles) {
     if (joined.misfit.empty())
-      add(fmt::format("ensemble of {}", joined.runs.size()), runs[joined.runs.front()].model, joined.score);
+      add(fmt::format("ensemble of {}", joined.members.size()), runs[joined.members.front()].model,
+          joined.score);
   }
   fmt::print("{}", align_table(lines, "llrrr"));
-  for (const Joined& joined : ensembles) {
+  for (const JoinedModels& joined : ensembles) {
     if (joined.misfit.empty()) print_rounds(runs, joined);
     if (!joined.misfit.empty())
-      fmt::print("no ensemble of {}: {}\n", runs[joined.runs.front()].model.name, joined.misfit);
+      fmt::print("no ensemble of {}: {}\n", runs[joined.members.front()].model.name, joined.misfit);
   }
 }
 
@@ -157,9 +94,9 @@ Json score_json(const Evaluation& score) {
   return {{"accuracy", score.accuracy()}, {"loss", score.mean_loss()}, {"examples", score.examples}};
 }
 
-void print_json(const std::vector<Trained>& runs, const std::vector<Joined>& ensembles) {
+void print_json(const std::vector<TrainedModel>& runs, const std::vector<JoinedModels>& ensembles) {
   Json result{{"runs", Json::array()}, {"ensembles", Json::array()}};
-  for (const Trained& run : runs) {
+  for (const TrainedModel& run : runs) {
     Json line{{"run", run.name},
               {"model", run.model.name},
               {"round", run.round},
@@ -167,13 +104,13 @@ void print_json(const std::vector<Trained>& runs, const std::vector<Joined>& ens
     line.update(score_json(run.score));
     result["runs"].push_back(line);
   }
-  for (const Joined& joined : ensembles) {
+  for (const JoinedModels& joined : ensembles) {
     if (!joined.misfit.empty()) continue;
-    const Trained& member = runs[joined.runs.front()];
+    const TrainedModel& member = runs[joined.members.front()];
     Json line{{"runs", Json::array()},
               {"model", member.model.name},
-              {"parameters", joined.runs.size() * member.weights.size()}};
-    for (const size_t i : joined.runs) line["runs"].push_back(runs[i].name);
+              {"parameters", joined.members.size() * member.weights.size()}};
+    for (const size_t i : joined.members) line["runs"].push_back(runs[i].name);
     line.update(score_json(joined.score));
     result["ensembles"].push_back(line);
   }
@@ -183,9 +120,9 @@ void print_json(const std::vector<Trained>& runs, const std::vector<Joined>& ens
 void run(const TestOptions& options) {
   check_sets(options.config.sets);
   const std::string device = options.device.trainer("cpu");
-  std::vector<Trained> runs = load(options);
-  std::vector<Joined> ensembles;
-  if (!options.alone) ensembles = joined_runs(runs);
+  std::vector<TrainedModel> runs = load(options);
+  std::vector<JoinedModels> ensembles;
+  if (!options.alone) ensembles = join_models(runs);
   ThreadPool pool(options.threads);
   test_all(runs, ensembles, device, pool);
   options.json ? print_json(runs, ensembles) : print_table(runs, ensembles);

@@ -7,24 +7,10 @@
 #include <cmath>
 
 #include "search/candidate_runs.h"
-#include "tiny_run.h"
+#include "tiny_search.h"
 
 namespace subfleet {
 namespace {
-
-Config search_config() {
-  Config config = tiny_config();
-  config.run.rounds = 15;
-  config.tune = {.start = 0.01,
-                 .steps = 1,
-                 .outward = 0,
-                 .target = {.value = 0.1, .times_chance = false},
-                 .window = 2,
-                 .max_rounds = 15};
-  config.server.optimizer = "fedadam";
-  validate(config);
-  return config;
-}
 
 // The rounds that a run alone takes to a mean of two median accuracies of 10 %.
 std::optional<uint32_t> rounds_alone(const Config& config, Fleet& fleet) {
@@ -41,7 +27,7 @@ std::optional<uint32_t> rounds_alone(const Config& config, Fleet& fleet) {
 TEST(MemorySearch, CandidatesHaveTheRoundsOfRunsAlone) {
   ThreadPool pool(2);
   LocalFleet fleet = tiny_fleet(pool, "cpu");
-  const Config config = search_config();
+  const Config config = tiny_search();
   // Beside another one, of which it does not know.
   std::vector<MemorySearch> searches(2, {config, RateSearch(make_search_plan(config, fleet.classes()))});
   searches[1].config.run.seed = 7;
@@ -63,7 +49,7 @@ TEST(MemorySearch, CandidatesHaveTheRoundsOfRunsAlone) {
 TEST(MemorySearch, RoundsByValueAbandonsNobody) {
   ThreadPool pool(2);
   LocalFleet fleet = tiny_fleet(pool, "cpu");
-  const Config config = search_config();
+  const Config config = tiny_search();
   const std::vector<double> values{0.0001, 0.003, 0.005, 0.01, 0.02, 0.05};
   std::vector<MemorySearch> searches;
   for (const double value : values) searches.push_back(search_of_one(config, value, fleet.classes()));

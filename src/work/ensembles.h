@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "subfleet/data.h"
 #include "subfleet/fleet.h"
+#include "subfleet/thread_pool.h"
 
 // Testing trained models, alone and together.
 namespace subfleet {
@@ -13,5 +18,35 @@ Evaluation test_model(Fleet& fleet, const ModelSpec& model, std::span<const floa
 
 // How several models of one shape do together, as make_ensemble joins them.
 Evaluation test_ensemble(Fleet& fleet, const ModelSpec& model, std::span<const std::vector<float>> members);
+
+// A run's trained model, and what it is tested with.
+struct TrainedModel {
+  std::string name;  // of the run
+  ModelSpec model;
+  std::vector<float> weights;
+  DataOptions data;
+  uint64_t eval_samples = 0;
+  uint32_t round = 0;  // that the model is of
+  Evaluation score = {};
+
+  bool has_tests_of(const TrainedModel& other) const {
+    return data == other.data && eval_samples == other.eval_samples;
+  }
+};
+
+// Several trained models of the same shape and with the same tests, by their numbers.
+struct JoinedModels {
+  std::vector<size_t> members;
+  std::string misfit = {};  // why they cannot be joined; empty if they can
+  Evaluation score = {};
+};
+
+// All that can be asked to answer together: two or more each.
+std::vector<JoinedModels> join_models(std::span<const TrainedModel> models);
+
+// Tests every model and every ensemble of them, and fills in their scores. Data are opened once for all that
+// share them. Throws Error if there are no test examples.
+void test_all(std::span<TrainedModel> models, std::span<JoinedModels> ensembles, const std::string& device,
+              ThreadPool& pool);
 
 }  // namespace subfleet

@@ -1,0 +1,81 @@
+#include "work/search_session.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/stopwatch.h"
+#include "charts/chart.h"
+#include "charts/search_chart.h"
+#include "search/candidate_runs.h"
+#include "store/session.h"
+#include "subfleet/safetensors.h"
+
+namespace subfleet {
+namespace {
+
+RateSearch checked_search(const Config& config, const Fleet& fleet) {
+  check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
+  return RateSearch(make_search_plan(config, fleet.classes()));
+}
+
+}  // namespace
+
+SearchSession::SearchSession(const Config& config, Fleet& fleet, Provenance now,
+                             const std::optional<std::filesystem::path>& initial)
+    : config_(config),
+      fleet_(fleet),
+      now_(std::move(now)),
+      initial_(initial),
+      search_(checked_search(config, fleet)) {
+  resolve_tune(config_);
+  if (!initial_) return;
+  weights_from(load_safetensors(*initial_), resolve_model(config_.model), initial_->string());  // throws
+  now_.initial = initial_weights_file(*initial_);
+}
+
+void SearchSession::begin(const std::filesystem::path& folder) {
+  folder_.emplace(SearchFolder::begin(folder, config_, initial_));
+}
+
+void SearchSession::resume(SearchFolder folder) {
+  folder.check_goes_on(config_, now_);
+  folder_.emplace(std::move(folder));
+}
+
+bool SearchSession::run(SearchObserver& observer, const std::function<bool()>& stop) {
+  const bool over = search_on(observer, stop);
+  folder_->save(config_);  // only now: what was asked for has proved to go with what is there
+  folder_->save(search_, config_);
+  write_file(path() / SearchFolder::kPicture, svg_file(rounds_over_values(search_, config_.tune.parameter)));
+  return over;
+}
+
+bool SearchSession::search_on(SearchObserver& observer, const std::function<bool()>& stop) {
+  CandidateRuns runs(config_, *folder_, fleet_, now_);
+  observer.on_step(search_);
+  size_t steps = search_.steps().size();
+  while (!search_.running().empty()) {
+    if (stop()) {
+      runs.checkpoint();
+      return false;
+    }
+    const Stopwatch stopwatch;
+    const std::vector<size_t> running = search_.running();
+    search_.record(runs.next_round(search_));
+    runs.settle(search_);
+    observer.on_round(search_, running, stopwatch.seconds());
+    if (search_.steps().size() > std::exchange(steps, search_.steps().size())) observer.on_step(search_);
+  }
+  return true;
+}
+
+std::unique_ptr<TrainingSession> SearchSession::go_on_with_winner() {
+  folder_->promote(search_);
+  const std::filesystem::path folder = path();
+  folder_.reset();  // whose lock the run takes over
+  return std::make_unique<TrainingSession>(candidate_config(config_, search_, *search_.best()), fleet_, now_,
+                                           RunWriter::reopen(folder));
+}
+
+}  // namespace subfleet

@@ -1,0 +1,87 @@
+#include "work/search_session.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "search/search_report.h"
+#include "store/session.h"
+#include "subfleet/error.h"
+#include "temporary_folder.h"
+#include "tiny_search.h"
+
+namespace subfleet {
+namespace {
+
+struct Site {
+  ThreadPool pool{2};
+  LocalFleet fleet = tiny_fleet(pool, "cpu");
+  Provenance now = provenance_now(tiny_search(), fleet, {.device = "cpu", .threads = 2});
+};
+
+class Recorder final : public SearchObserver {
+ public:
+  void on_step(const RateSearch& search) override { steps.push_back(search.steps().size()); }
+  void on_round(const RateSearch&, std::span<const size_t> running, double) override {
+    EXPECT_FALSE(running.empty());
+    ++rounds;
+  }
+  std::vector<size_t> steps;
+  size_t rounds = 0;
+};
+
+bool never() { return false; }
+
+TEST(SearchSession, FindsWhatAStoppedOneFindsLater) {
+  const TemporaryFolder folder;
+  Site site;
+  SearchSession whole(tiny_search(), site.fleet, site.now);
+  whole.begin(folder / "whole");
+  Recorder seen;
+  EXPECT_TRUE(whole.run(seen, never));
+  ASSERT_EQ(whole.search().outcome(), RateSearch::Outcome::kFound);
+  EXPECT_EQ(seen.steps.size(), whole.search().steps().size());
+  {
+    SearchSession first(tiny_search(), site.fleet, site.now);
+    first.begin(folder / "s");
+    Recorder some;
+    EXPECT_FALSE(first.run(some, [&] { return some.rounds == 3; }));
+    EXPECT_EQ(first.search().outcome(), RateSearch::Outcome::kSearching);
+  }
+  SearchFolder saved = SearchFolder::reopen(folder / "s");
+  SearchSession second(saved.config(), site.fleet, site.now);
+  second.resume(std::move(saved));
+  EXPECT_TRUE(second.run(seen, never));
+  EXPECT_EQ(read_file(folder / "s" / "tune.json"), read_file(folder / "whole" / "tune.json"));
+  EXPECT_EQ(read_file(folder / "s" / "tune.json"), search_json(second.search(), second.config()));
+  EXPECT_FALSE(read_file(folder / "s" / SearchFolder::kPicture).empty());
+}
+
+TEST(SearchSession, TheWinnerGoesOnInTheFolder) {
+  const TemporaryFolder folder;
+  Site site;
+  SearchSession session(tiny_search(), site.fleet, site.now);
+  session.begin(folder / "s");
+  Recorder seen;
+  ASSERT_TRUE(session.run(seen, never));
+  const Candidate best = session.search().candidates()[session.search().best().value()];
+  const auto winner = session.go_on_with_winner();
+  EXPECT_EQ(winner->run().round(), best.round_count());
+  EXPECT_EQ(winner->run().config().server.lr, best.value);
+  EXPECT_EQ(winner->folder(), folder / "s");
+  EXPECT_TRUE(winner->train({}, never));
+  const Config config = winner->run().config();
+  EXPECT_EQ(RunWriter::weights(folder / "s", winner->run().model()),
+            weights_after(config, config.run.rounds, 1, "cpu"));
+}
+
+TEST(SearchSession, RefusesBeforeAFolderIsMade) {
+  const TemporaryFolder folder;
+  Site site;
+  Config many = tiny_search();
+  many.round.clients = 1000;
+  EXPECT_THROW(SearchSession(many, site.fleet, site.now), Error);
+  EXPECT_THROW(SearchSession(tiny_search(), site.fleet, site.now, folder / "none.safetensors"), Error);
+}
+
+}  // namespace
+}  // namespace subfleet
