@@ -19,9 +19,14 @@
 #include "page/output_file.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
+#include "wait_line.h"
 
 namespace subfleet::cli {
 namespace {
+
+constexpr uint64_t kMostLength = uint64_t{1} << 24;  // half a minute for some families
+constexpr uint64_t kMostRows = uint64_t{1} << 32;
+constexpr size_t kManyBits = size_t{1} << 24;  // of a book: about a second
 
 struct CodesOptions {
   std::string family;
@@ -226,9 +231,13 @@ void run(const CodesOptions& options) {
         "codes",
         "--length and --rows, 1 or more, are needed: the units of the layer and the clients of the round");
   }
+  WaitLine wait(
+      fmt::format("drawing and measuring {} words of {} units", options.request.rows, options.request.length),
+      options.request.rows > kManyBits / options.request.length);
   const CodeBook book = family.draw(options.request);
   const BookQuality quality = measure(book);
   const std::optional<RandomBook> random = random_beside(options, quality);
+  wait.finish();
   const BookQuality* beside = random ? &random->quality : nullptr;
   if (!options.png.empty())
     draw_png(options, {.name = options.family, .book = book, .quality = quality}, random);
@@ -248,11 +257,14 @@ void run(const CodesOptions& options) {
 void add_codes_command(CLI::App& program) {
   auto options = std::make_shared<CodesOptions>();
   BookRequest& request = options->request;
-  const CLI::Validator count = whole_number(1, uint64_t{1} << 32);
   CLI::App* command = program.add_subcommand("codes", "Makes a code book and prints its quality");
   command->add_option("family", options->family, "The code family; --list lists them")->type_name("FAMILY");
-  command->add_option("--length", request.length, "Units of the layer")->check(count)->type_name("N");
-  command->add_option("--rows", request.rows, "Clients of the round")->check(count)->type_name("M");
+  command->add_option("--length", request.length, "Units of the layer")
+      ->check(whole_number(1, kMostLength))
+      ->type_name("N");
+  command->add_option("--rows", request.rows, "Clients of the round")
+      ->check(whole_number(1, kMostRows))
+      ->type_name("M");
   command->add_option("--keep", request.keep, "Kept fraction of the units")
       ->capture_default_str()
       ->type_name("F");

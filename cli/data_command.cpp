@@ -4,19 +4,24 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <memory>
-#include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/png.h"
+#include "base/text.h"
 #include "checks.h"
 #include "config_options.h"
 #include "data/contact_sheet.h"
+#include "data/path_name.h"
 #include "data/recognise.h"
 #include "page/output_file.h"
 #include "subfleet/config.h"
 #include "subfleet/data.h"
+#include "subfleet/error.h"
+#include "wait_line.h"
 
 namespace subfleet::cli {
 namespace {
@@ -39,35 +44,57 @@ void show(const DataRequest& request) {
              image.height);
 }
 
-void print_histogram(const std::vector<uint32_t>& sorted) {
+// How many clients have how many examples: as large as there are different numbers of them.
+using SampleCounts = std::map<uint32_t, uint64_t>;
+
+SampleCounts count_samples(const Federation& data) {
+  constexpr uint32_t kMany = 10'000'000;
+  const WaitLine wait(fmt::format("counting the examples of {} clients", data.clients()),
+                      data.clients() > kMany);
+  SampleCounts counts;
+  for (uint32_t client = 0; client < data.clients(); ++client) ++counts[data.samples(client)];
+  return counts;
+}
+
+void print_histogram(const SampleCounts& samples) {
   constexpr size_t kBins = 12;
   constexpr size_t kLongestBar = 40;
-  const uint32_t step = std::max(10u, (sorted.back() / static_cast<uint32_t>(kBins) / 10 + 1) * 10);
-  std::array<size_t, kBins + 1> counts{};
-  for (const uint32_t samples : sorted) ++counts[samples / step];
-  const size_t tallest = *std::max_element(counts.begin(), counts.end());
-  for (size_t bin = 0; bin <= sorted.back() / step; ++bin) {
+  const uint32_t most = samples.rbegin()->first;
+  const uint32_t step = std::max(10u, (most / static_cast<uint32_t>(kBins) / 10 + 1) * 10);
+  std::array<uint64_t, kBins + 1> counts{};
+  for (const auto& [count, clients] : samples) counts[count / step] += clients;
+  const uint64_t tallest = *std::max_element(counts.begin(), counts.end());
+  for (size_t bin = 0; bin <= most / step; ++bin) {
     const size_t bar = (counts[bin] * kLongestBar + tallest - 1) / tallest;
     fmt::print("{:>7} - {:<5} {:>8}  {}\n", bin * step, (bin + 1) * step - 1, counts[bin],
                std::string(bar, '#'));
   }
 }
 
-// The lines that `stats` and `info` share; gives how many examples each client has, ascending.
-std::vector<uint32_t> print_counts(const std::string& source, const Federation& data) {
-  std::vector<uint32_t> samples(data.clients());
-  for (uint32_t client = 0; client < data.clients(); ++client) samples[client] = data.samples(client);
-  std::sort(samples.begin(), samples.end());
-  const uint64_t total = std::accumulate(samples.begin(), samples.end(), uint64_t{0});
+// The upper one of the two in the middle.
+uint32_t median_of(const SampleCounts& samples, uint64_t clients) {
+  uint64_t before = 0;
+  for (const auto& [count, some] : samples) {
+    before += some;
+    if (before > clients / 2) return count;
+  }
+  return samples.rbegin()->first;
+}
+
+// The lines that `stats` and `info` share; gives how many clients have how many examples.
+SampleCounts print_counts(const std::string& source, const Federation& data) {
+  SampleCounts samples = count_samples(data);
+  uint64_t total = 0;
+  for (const auto& [count, clients] : samples) total += count * clients;
   const Shape input = data.input();
   fmt::print("source              {}\n", source);
-  fmt::print("clients             {}\n", samples.size());
+  fmt::print("clients             {}\n", data.clients());
   fmt::print("examples            {} of {} x {} x {}\n", total, input.channels, input.height, input.width);
   fmt::print("classes             {}: {} ... {}\n", data.classes(), data.class_name(0),
              data.class_name(data.classes() - 1));
-  fmt::print("samples per client  min {}, median {}, mean {:.1f}, max {}\n", samples.front(),
-             samples[samples.size() / 2], static_cast<double>(total) / static_cast<double>(samples.size()),
-             samples.back());
+  fmt::print("samples per client  min {}, median {}, mean {:.1f}, max {}\n", samples.begin()->first,
+             median_of(samples, data.clients()),
+             static_cast<double>(total) / static_cast<double>(data.clients()), samples.rbegin()->first);
   return samples;
 }
 
@@ -75,11 +102,47 @@ void stats(const DataOptions& options) {
   print_histogram(print_counts(options.source, *open_federation(options)));
 }
 
+constexpr std::string_view kSection = "data.";
+
+bool is_set(const ConfigOptions& options, std::string_view name) {
+  return std::ranges::any_of(
+      options.sets, [&](const std::string& set) { return set.starts_with(fmt::format("{}=", name)); });
+}
+
+// Settings of the data alone, which --set may change here.
+void check_sets(const ConfigOptions& options) {
+  for (const std::string& set : options.sets) {
+    if (!set.starts_with(kSection))
+      throw bad_request("--set", fmt::format("'{}' is not about the data, as data.clients=10 is", set));
+    if (set.starts_with("data.path="))
+      throw bad_request("--set", "data.path is what PATH says; leave it out");
+  }
+}
+
+// The settings that differ from the defaults or say how images are dealt, as a settings file has them.
+void print_data_settings(const Config& config) {
+  fmt::print("\n[data]\n");
+  const std::vector<Setting> defaults = settings(Config{}), own = settings(config);
+  const bool dealt = config.data.partition != "auto";
+  for (size_t i = 0; i < own.size(); ++i) {
+    const bool told = own[i].value != defaults[i].value ||
+                      (dealt && (own[i].name == "data.clients" || own[i].name == "data.dirichlet"));
+    if (!told) continue;
+    if (own[i].name == "data.path" && printable(config.data.path.string()) != config.data.path.string()) {
+      fmt::print("# path: {} is no name that settings can hold; rename it\n", path_name(config.data.path));
+    } else {
+      fmt::print("{} = {}\n", own[i].name.substr(kSection.size()), own[i].value);
+    }
+  }
+}
+
 // What is at a path, and the settings that read it.
-void info(const std::string& path) {
+void info(const DataRequest& request) {
+  check_sets(request.config);
   Config config;
-  config.data = recognise(path);
+  config.data = recognise(request.path);
   config.data.raw_polarity = true;
+  request.config.apply_sets(config);
   const SplitFederation data = open_split_federation(config.data);
   print_counts(config.data.source, data.all());
 
@@ -91,22 +154,15 @@ void info(const std::string& path) {
   fmt::print("split               {}: {} for training, {} for testing\n",
              data.all().own_test_samples(0) ? "its own" : "drawn by data.test_fraction", train, all - train);
   const bool has_polarity = data.all().input().width > 1 && config.data.source != "cifar";
-  const bool on_white = has_polarity && margin_brightness(data.all()) > 0.5;
-  if (has_polarity) {
+  if (!has_polarity) {
+    config.data.raw_polarity = false;
+  } else if (!is_set(request.config, "data.raw_polarity")) {
+    const bool on_white = margin_brightness(data.all()) > 0.5;
     fmt::print("polarity            {}\n", on_white ? "paper is 1 and ink 0; turned around as it is read"
                                                     : "paper is 0 and ink 1 already");
+    config.data.raw_polarity = !on_white;
   }
-  config.data.raw_polarity = has_polarity && !on_white;
-
-  fmt::print("\n[data]\n");
-  constexpr std::string_view kSection = "data.";
-  const std::vector<Setting> defaults = settings(Config{}), own = settings(config);
-  const bool dealt = config.data.partition != "auto";
-  for (size_t i = 0; i < own.size(); ++i) {
-    const bool told = own[i].value != defaults[i].value ||
-                      (dealt && (own[i].name == "data.clients" || own[i].name == "data.dirichlet"));
-    if (told) fmt::print("{} = {}\n", own[i].name.substr(kSection.size()), own[i].value);
-  }
+  print_data_settings(config);
 }
 
 }  // namespace
@@ -136,7 +192,10 @@ void add_data_command(CLI::App& program) {
   info_command->add_option("PATH", request->path, "a folder, or a .json or .h5 file")
       ->required()
       ->check(not_empty());
-  info_command->callback([request] { info(request->path); });
+  info_command
+      ->add_option("--set", request->config.sets, "key=value; a setting of data.*, as data.clients=10")
+      ->allow_extra_args(false);
+  info_command->callback([request] { info(*request); });
 
   CLI::App* stats_command = data->add_subcommand("stats", "Count clients, examples and classes");
   request->config.add_to(*stats_command);

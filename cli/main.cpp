@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -161,6 +162,9 @@ int main(int argc, char** argv) {
       return complain("out of memory", kWorkFailed);
     } catch (const std::length_error&) {  // more than any memory holds
       return complain("out of memory", kWorkFailed);
+    } catch (const std::filesystem::filesystem_error& error) {  // a path that is too long, for one
+      return complain(fmt::format("{}: cannot be used ({})", error.path1().string(), error.code().message()),
+                      kWorkFailed);
     } catch (const std::system_error& error) {  // a thread beside the pool's, where memory is short
       const bool thread = error.code() == std::errc::resource_unavailable_try_again;
       return complain(thread ? "threads: not one more can be started" : error.what(), kWorkFailed);

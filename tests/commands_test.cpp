@@ -138,6 +138,47 @@ TEST(Data, InfoSaysWhatIsThereAndItsSettingsReadIt) {
   EXPECT_NE(stats.out.find("clients             3\n"), std::string::npos) << stats.out;
 }
 
+// Six images of a pixel, without writers.
+void write_few_images(const std::filesystem::path& folder) {
+  using namespace std::string_literals;
+  make_folder(folder);
+  write_file(folder / "x-images-idx3-ubyte", "\0\0\x08\x03\0\0\0\x06\0\0\0\x01\0\0\0\x02"s + "abcdefabcdef");
+  write_file(folder / "x-labels-idx1-ubyte", "\0\0\x08\x01\0\0\0\x06\0\x01\0\x01\0\x01"s);
+}
+
+TEST(Data, InfoTakesSettingsOfTheDataAlone) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "few").string();
+  write_few_images(path);
+  const std::vector<std::string> info{"data", "info", path};
+  expect_one_line_error(run_program(info), 2, "500 clients cannot share 6 images");
+  const Outcome outcome = run_program(with(
+      info, {"--set", "data.clients=2", "--set", "data.partition=iid", "--set", "data.raw_polarity=false"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("clients             2\n"), std::string::npos) << outcome.out;
+  const std::string settings = (folder / "settings.toml").string();
+  write_file(settings, outcome.out.substr(outcome.out.find("[data]")));
+  const Outcome stats = run_program({"data", "stats", settings});
+  EXPECT_NE(stats.out.find("clients             2\n"), std::string::npos) << stats.out << stats.err;
+  EXPECT_EQ(outcome.out.find("raw_polarity"), std::string::npos) << "as it was set";
+  expect_one_line_error(run_program(with(info, {"--set", "round.clients=2"})), 2, "is not about the data");
+  expect_one_line_error(run_program(with(info, {"--set", "data.path=x"})), 2, "data.path is what PATH says");
+}
+
+TEST(Data, InfoNamesNoOtherPath) {
+  const TemporaryFolder folder;
+  for (const auto& [name, line] : std::vector<std::pair<std::string, std::string>>{
+           {"new\nline", "new\\nline\"\n"}, {"by\xFFte", "by\\xFFte' is no name that settings can hold"}}) {
+    const std::string path = (folder / name).string();
+    expect_one_line_error(run_program({"data", "info", path}), 2,
+                          name == "new\nline" ? "new\\nline': holds nothing" : "by\\xFFte': holds nothing");
+    write_few_images(path);
+    const Outcome outcome = run_program({"data", "info", path, "--set", "data.clients=2"});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(line), std::string::npos) << outcome.out;
+  }
+}
+
 TEST(Plan, NamesEveryClientsUnits) {
   const Outcome outcome = run_program({"plan", "--set", "round.clients=6", "--set", "data.writers=30"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;

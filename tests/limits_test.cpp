@@ -1,9 +1,13 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -47,6 +51,65 @@ TEST(Limits, AKeyOfManyPartsIsOneLine) {
     expect_one_line_error(run_program(arguments), 2, "line 1: a key of more than 16 parts");
   }
   EXPECT_EQ(run_program({"plan", "--set", "round.clients={" + key + "=1}"}).status, 2);
+}
+
+// A command resolves its model several times, and a pipe can be read only once.
+TEST(Limits, AModelFileMayBeAPipe) {
+  const TemporaryFolder folder;
+  const std::string pipe = (folder / "net.toml").string(), run = (folder / "run").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::vector<std::string> settings{"--set", "model.file=" + pipe,  "--set", "round.clients=2",
+                                          "--set", "data.writers=10",     "--set", "code.family=random",
+                                          "--set", "run.eval_samples=50", "--set", "run.rounds=1"};
+  expect_one_line_error(run_program(with({"plan"}, settings)), 2, "nobody writes to");
+  for (const std::vector<std::string>& command :
+       {with({"plan"}, settings), with({"train", "--quiet", "--out", run}, settings), {"model", pipe}}) {
+    // Open for reading too, so that what is written waits in the pipe until the program comes.
+    const int both = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_GE(both, 0);
+    append_to(both, read_file(tiny_model()), pipe);
+    std::thread closing([&] {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      ::close(both);
+    });
+    const Outcome outcome = run_program(command);
+    closing.join();
+    EXPECT_EQ(outcome.status, 0) << command.front() << ": " << outcome.err;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "run" / "model.toml"));
+}
+
+TEST(Limits, APipeAmongTheDataIsRefused) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "x.json").c_str(), 0600), 0);
+  expect_one_line_error(run_program({"data", "info", folder.path().string()}), 2,
+                        "x.json: is not a file that can be read");
+}
+
+TEST(Limits, SmallRequestsForMuchMemoryAreOneLine) {
+  const TemporaryFolder folder;
+  std::string deep = "input = [1, 28, 28]\n";
+  for (int i = 0; i < 2000; ++i) deep += "[[layer]]\ntype = \"conv2d\"\nunits = 1\nkernel = 1\n";
+  write_file(folder / "deep.toml", deep);
+  expect_one_line_error(run_program({"model", (folder / "deep.toml").string()}), 2,
+                        "layer: 2000 layers are too many; a model has at most 256");
+  expect_one_line_error(
+      run_program({"plan", "--set", "data.writers=4000000000", "--set", "round.clients=1000000"}), 2,
+      "round.clients: must be a whole number from 1 to 20000");
+  expect_one_line_error(
+      run_program({"plan", "--set", "data.writers=4000000000", "--set", "data.min_samples=100"}), 2,
+      "data.min_samples: 100 is asked of 4000000000 writers");
+  expect_one_line_error(run_program({"codes", "balanced", "--length", "100000000", "--rows", "2"}), 2,
+                        "is not a whole number from 1 to 16777216");
+}
+
+TEST(Limits, AnOverlongOutIsOneLineOfOurOwn) {
+  const std::string name(5000, 'a');
+  for (const char* command : {"train", "tune"}) {
+    const Outcome outcome = run_program({command, "--out", name});
+    expect_one_line_error(outcome, 1, "cannot be used (File name too long)");
+    EXPECT_EQ(outcome.err.find("filesystem error"), std::string::npos);
+  }
 }
 
 TEST(Limits, MomentsThatAreNotFiniteAreRefused) {

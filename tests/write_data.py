@@ -133,6 +133,9 @@ BAD_HDF5 = {
     "large-chunks": lambda file, group: (group.pop("pixels"),
                                          group.create_dataset("pixels", (2, 28, 28), "f4", maxshape=(None, 28, 28),
                                                               chunks=(10**6, 28, 28))),
+    "packed": lambda file, group: (group.pop("pixels"), group.pop("label"),
+                                   group.create_dataset("pixels", (30000, 28, 28), "f4", chunks=(1000, 28, 28)),
+                                   group.create_dataset("label", (30000,), "i4", chunks=(1000,))),
     "linked-elsewhere": linked_elsewhere,
     "stored-elsewhere": stored_elsewhere,
 }

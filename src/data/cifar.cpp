@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "data/deal.h"
+#include "data/path_name.h"
 #include "data/sources.h"
 #include "subfleet/error.h"
 
@@ -46,13 +47,13 @@ const Format& find_format(const fs::path& folder) {
     std::error_code ignored;
     if (!fs::exists(folder / format.files.front(), ignored)) continue;
     if (found != nullptr) {
-      throw bad_request(folder.string(), fmt::format("holds both {} and {}; keep one", found->files.front(),
-                                                     format.files.front()));
+      throw bad_request(path_name(folder), fmt::format("holds both {} and {}; keep one", found->files.front(),
+                                                       format.files.front()));
     }
     found = &format;
   }
   if (found != nullptr) return *found;
-  throw bad_request(folder.string(),
+  throw bad_request(path_name(folder),
                     "holds neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100), the binary "
                     "versions' first files");
 }
@@ -61,17 +62,18 @@ const Format& find_format(const fs::path& folder) {
 std::string read_records(const fs::path& path, const Format& format) {
   std::error_code code;
   if (!fs::is_regular_file(path, code)) {
-    throw bad_request(path.string(), fmt::format("is not a file that can be read; {} has {} files",
-                                                 format.name, format.files.size()));
+    throw bad_request(path_name(path), fmt::format("is not a file that can be read; {} has {} files",
+                                                   format.name, format.files.size()));
   }
   const uint64_t size = fs::file_size(path, code);
   const size_t record = format.label_bytes + kImage.size();
   if (code || size == 0 || size % record != 0 || size > kMostBytes) {
-    throw bad_request(path.string(), fmt::format("has {} bytes; a file of {} holds one or more records of {}",
-                                                 code ? 0 : size, format.name, record));
+    throw bad_request(path_name(path),
+                      fmt::format("has {} bytes; a file of {} holds one or more records of {}",
+                                  code ? 0 : size, format.name, record));
   }
   std::string bytes = read_file(path);
-  if (bytes.size() != size) throw failure(path.string(), "changed while it was read");
+  if (bytes.size() != size) throw failure(path_name(path), "changed while it was read");
   return bytes;
 }
 
@@ -125,8 +127,9 @@ class Cifar final : public Federation {
     for (size_t at = 0; at < bytes.size(); at += record) {
       const auto label = static_cast<uint8_t>(bytes[at + format.label_bytes - 1]);
       if (label >= format.classes) {
-        throw bad_request(path.string(), fmt::format("gives image {} the label {}; those of {} are below {}",
-                                                     at / record, label, format.name, format.classes));
+        throw bad_request(path_name(path),
+                          fmt::format("gives image {} the label {}; those of {} are below {}", at / record,
+                                      label, format.name, format.classes));
       }
       labels_.push_back(label);
       pixels_.insert(pixels_.end(), bytes.begin() + static_cast<ptrdiff_t>(at + format.label_bytes),

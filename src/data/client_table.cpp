@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "data/glyph_strokes.h"
+#include "data/path_name.h"
 #include "model/vocabulary.h"
 #include "subfleet/error.h"
 
@@ -79,7 +80,7 @@ class ClientTable::Table final : public Federation {
 
 void ClientTable::set_kind(const std::filesystem::path& file, ExampleKind kind) {
   if (!empty_ && kind != kind_) {
-    throw bad_request(file.string(), "mixes pictures and text; all users of a data set have the same");
+    throw bad_request(path_name(file), "mixes pictures and text; all users of a data set have the same");
   }
   empty_ = false;
   kind_ = kind;
@@ -88,13 +89,14 @@ void ClientTable::set_kind(const std::filesystem::path& file, ExampleKind kind) 
 void ClientTable::add_train(const std::filesystem::path& file, const std::string& name, ExampleKind kind,
                             ClientExamples examples) {
   if (examples.labels.empty()) {
-    throw bad_request(file.string(),
+    throw bad_request(path_name(file),
                       fmt::format("{} has no examples; every user has at least one", user_title(name)));
   }
   set_kind(file, kind);
   if (clients_.contains(name)) {
-    throw bad_request(file.string(), fmt::format("{} is there twice, here or in a file before; once is right",
-                                                 user_title(name)));
+    throw bad_request(
+        path_name(file),
+        fmt::format("{} is there twice, here or in a file before; once is right", user_title(name)));
   }
   clients_.emplace(name, Client{.examples = std::move(examples)});
 }
@@ -105,15 +107,16 @@ void ClientTable::add_test(const std::filesystem::path& file, const std::string&
   set_kind(file, kind);
   const auto found = clients_.find(name);
   if (found == clients_.end()) {
-    throw bad_request(file.string(),
+    throw bad_request(path_name(file),
                       fmt::format("{} has examples for testing but none for training; split each user's "
                                   "examples (LEAF: -t sample), not the users",
                                   user_title(name)));
   }
   Client& client = found->second;
   if (std::exchange(client.tested, true)) {
-    throw bad_request(file.string(), fmt::format("{} is there twice, here or in a file before; once is right",
-                                                 user_title(name)));
+    throw bad_request(
+        path_name(file),
+        fmt::format("{} is there twice, here or in a file before; once is right", user_title(name)));
   }
   client.tests = static_cast<uint32_t>(examples.labels.size());
   auto& [values, labels] = client.examples;
@@ -122,7 +125,7 @@ void ClientTable::add_test(const std::filesystem::path& file, const std::string&
 }
 
 std::unique_ptr<Federation> ClientTable::federation(const DataOptions& options) && {
-  if (clients_.empty()) throw bad_request(options.path.string(), "holds no users");
+  if (clients_.empty()) throw bad_request(path_name(options.path), "holds no users");
   std::vector<Client> kept;
   size_t most = 0;
   for (auto& [name, client] : clients_) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -21,7 +22,7 @@ std::vector<fs::path> find_files(const fs::path& folder, std::string_view beginn
         std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
     if (ends && name.starts_with(beginning)) found.push_back(entry->path());
   }
-  if (code) throw bad_request(folder.string(), fmt::format("cannot be searched ({})", code.message()));
+  if (code) throw bad_request(path_name(folder), fmt::format("cannot be searched ({})", code.message()));
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -34,10 +35,10 @@ fs::path find_file(const fs::path& folder, std::string_view beginning,
     for (const std::string_view ending : endings) {
       names += fmt::format("{}{}*{}", names.empty() ? "" : " or ", beginning, ending);
     }
-    throw bad_request(folder.string(), "holds no file " + names);
+    throw bad_request(path_name(folder), "holds no file " + names);
   }
   if (found.size() > 1) {
-    throw bad_request(folder.string(),
+    throw bad_request(path_name(folder),
                       fmt::format("holds both {} and {}; keep one {}*{}", found[0].filename().string(),
                                   found[1].filename().string(), beginning, endings.front()));
   }

@@ -12,6 +12,9 @@
 namespace subfleet {
 namespace {
 
+// Of which it is looked up how much they have written: about 1 s and 40 MB.
+constexpr uint32_t kMostFiltered = 10'000'000;
+
 // Generated handwriting: nothing but the alphabet is kept, a writer's pages are drawn whenever they are asked
 // for.
 class Glyphs final : public Federation {
@@ -20,6 +23,12 @@ class Glyphs final : public Federation {
       : alphabet_(glyph_alphabet()), seed_(options.seed), writers_(options.writers) {
     if (writers_ == 0) throw bad_request("data.writers", "0 writers cannot train; at least 1 is needed");
     if (options.min_samples <= GlyphWriter::kFewestSamples) return;
+    if (writers_ > kMostFiltered) {
+      throw bad_request(
+          "data.min_samples",
+          fmt::format("{} is asked of {} writers; with more than {} of them, {} at most", options.min_samples,
+                      writers_, kMostFiltered, GlyphWriter::kFewestSamples));
+    }
     filtered_ = true;
     for (uint32_t writer = 0; writer < writers_; ++writer) {
       if (GlyphWriter::samples(seed_, writer) >= options.min_samples) kept_.push_back(writer);

@@ -13,6 +13,7 @@
 #include "data/find_files.h"
 #include "data/glyph_strokes.h"
 #include "data/idx_file.h"
+#include "data/path_name.h"
 #include "data/sources.h"
 #include "subfleet/error.h"
 
@@ -23,8 +24,8 @@ namespace fs = std::filesystem;
 
 void require_as_many(const fs::path& path, size_t has, const fs::path& images, size_t wanted) {
   if (has == wanted) return;
-  throw bad_request(path.string(), fmt::format("has {} values for the {} images of {}", has, wanted,
-                                               images.filename().string()));
+  throw bad_request(path_name(path), fmt::format("has {} values for the {} images of {}", has, wanted,
+                                                 images.filename().string()));
 }
 
 int32_t writer_at(const IdxArray& writers, size_t index) {
@@ -36,6 +37,9 @@ int32_t writer_at(const IdxArray& writers, size_t index) {
 constexpr std::string_view kImages = "-images-idx3-ubyte", kImagesPacked = "-images-idx3-ubyte.gz";
 constexpr std::string_view kLabels = "-labels-idx1-ubyte", kLabelsPacked = "-labels-idx1-ubyte.gz";
 constexpr std::string_view kWriters = "-writers-idx1-int", kWritersPacked = "-writers-idx1-int.gz";
+
+constexpr std::string_view kDealInstead =
+    "set data.partition to iid, dirichlet or shards to deal its images to data.clients clients";
 
 // What the name of a file of images has before its ending.
 std::string set_name(const fs::path& images) {
@@ -66,7 +70,7 @@ void transpose(std::vector<uint8_t>& pixels, const Shape& image) {
 }
 
 // Images and labels from IDX files, by writer from a third file or dealt to clients. A test set beside its
-// training set stays one: it is dealt evenly. Pixels stay bytes until they are loaded.
+// training set stays one: by its writers, or dealt evenly. Pixels stay bytes until they are loaded.
 class Idx final : public Federation {
  public:
   explicit Idx(const DataOptions& options) {
@@ -84,7 +88,7 @@ class Idx final : public Federation {
       append(images[0], set_name(images[0]));
     } else if (images.size() > 1) {
       throw bad_request(
-          folder_.string(),
+          path_name(folder_),
           fmt::format("holds both {} and {}; keep one set, or let data.path end with what its names "
                       "begin with, as in FOLDER/emnist-byclass",
                       images[0].filename().string(), images[1].filename().string()));
@@ -93,7 +97,7 @@ class Idx final : public Federation {
     }
     classes_ = uint32_t{*std::max_element(labels_.begin(), labels_.end())} + 1;
     if (options.partition == "auto") {
-      group_by_writer(beginning);
+      group_by_writer(images, beginning);
       keep_large(clients_, options.min_samples, "writers");
     } else {
       deal_images(options);
@@ -145,11 +149,11 @@ class Idx final : public Federation {
     const fs::path labels_path = find_file(folder_, beginning, {kLabels, kLabelsPacked});
     const std::vector<uint8_t> labels = read_idx(labels_path, IdxType::kUbyte, 1).bytes;
     IdxArray images = read_idx(images_path, IdxType::kUbyte, 3);
-    if (images.sizes[0] == 0) throw bad_request(images_path.string(), "holds no images");
+    if (images.sizes[0] == 0) throw bad_request(path_name(images_path), "holds no images");
     require_as_many(labels_path, labels.size(), images_path, images.sizes[0]);
     const Shape input{1, images.sizes[1], images.sizes[2]};
     if (!labels_.empty() && !(input == input_)) {
-      throw bad_request(images_path.string(),
+      throw bad_request(path_name(images_path),
                         fmt::format("has images of {} x {}; those for training are {} x {}", input.height,
                                     input.width, input_.height, input_.width));
     }
@@ -170,31 +174,48 @@ class Idx final : public Federation {
     }
   }
 
-  void group_by_writer(const std::string& beginning) {
-    if (first_test_ || find_files(folder_, beginning, {kWriters, kWritersPacked}).empty()) {
-      throw bad_request(
-          folder_.string(),
-          fmt::format("{}; set data.partition to iid, dirichlet or shards to deal its images to "
-                      "data.clients clients",
-                      first_test_ ? "holds a training and a test set without writers"
-                                  : "holds no file *-writers-idx1-int or *-writers-idx1-int.gz"));
+  // With a test set there is a file of writers for either; `images` are the test set's and those for
+  // training.
+  void group_by_writer(const std::vector<fs::path>& images, const std::string& beginning) {
+    std::map<int32_t, std::vector<uint32_t>> by_writer;
+    if (first_test_) {
+      add_writers(set_name(images[1]), 0, *first_test_, by_writer);
+      add_writers(set_name(images[0]), *first_test_, static_cast<uint32_t>(labels_.size()), by_writer);
+    } else {
+      add_writers(beginning, 0, static_cast<uint32_t>(labels_.size()), by_writer);
+    }
+    for (auto& [writer, indices] : by_writer) {
+      if (first_test_ && indices.front() >= *first_test_) {
+        throw bad_request(
+            path_name(folder_),
+            fmt::format("writer {} has images for testing but none for training; {}", writer, kDealInstead));
+      }
+      clients_.push_back(std::move(indices));
+    }
+  }
+
+  // The writers of images `first` to `end`, out of the one file that begins like that.
+  void add_writers(const std::string& beginning, uint32_t first, uint32_t end,
+                   std::map<int32_t, std::vector<uint32_t>>& by_writer) const {
+    if (find_files(folder_, beginning, {kWriters, kWritersPacked}).empty()) {
+      throw bad_request(path_name(folder_),
+                        fmt::format("holds no file {0}*-writers-idx1-int or {0}*-writers-idx1-int.gz; {1}",
+                                    beginning, kDealInstead));
     }
     const fs::path path = find_file(folder_, beginning, {kWriters, kWritersPacked});
     const IdxArray writers = read_idx(path, IdxType::kInt, 1);
-    if (writers.sizes[0] != labels_.size()) {
-      throw bad_request(path.string(),
-                        fmt::format("has {} values for {} images", writers.sizes[0], labels_.size()));
+    if (writers.sizes[0] != end - first) {
+      throw bad_request(path_name(path),
+                        fmt::format("has {} values for {} images", writers.sizes[0], end - first));
     }
-    std::map<int32_t, std::vector<uint32_t>> by_writer;
-    for (size_t i = 0; i < labels_.size(); ++i) {
+    for (uint32_t i = 0; i < end - first; ++i) {
       const int32_t writer = writer_at(writers, i);
       if (writer < 0) {
-        throw bad_request(path.string(),
+        throw bad_request(path_name(path),
                           fmt::format("gives image {} the writer {}; writers are 0 or more", i, writer));
       }
-      by_writer[writer].push_back(static_cast<uint32_t>(i));
+      by_writer[writer].push_back(first + i);
     }
-    for (auto& [writer, indices] : by_writer) clients_.push_back(std::move(indices));
   }
 
   fs::path folder_;

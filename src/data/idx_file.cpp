@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "data/path_name.h"
 #include "data/unpacked_stream.h"
 #include "subfleet/error.h"
 
@@ -71,9 +72,18 @@ IdxArray read_idx(std::istream& in, uint64_t size, const std::string& name, IdxT
   IdxArray array;
   array.sizes = read_header(file, name, type, dimensions);
   const uint64_t expected = content_size(name, array.sizes, type == IdxType::kInt ? 4 : 1);
-  if (expected / (file.packed() ? UnpackedStream::kMostPacked : 1) > size) {
+  constexpr uint64_t kMostPacked = 1032;  // bytes that deflate packs into one
+  if (expected / (file.packed() ? kMostPacked : 1) > size) {
     throw truncated(name, fmt::format("a file of {} bytes", size), array.sizes, expected);
   }
+  if (file.packed() && expected > UnpackedStream::most_unpacked(size)) {
+    throw bad_request(
+        name,
+        fmt::format("is a packed file of {} bytes that claims {} = {}; at most {} are unpacked, and "
+                    "gunzip makes a file of it that is read",
+                    size, fmt::join(array.sizes, " x "), expected, UnpackedStream::most_unpacked(size)));
+  }
+  array.bytes.reserve(expected);
   std::vector<uint8_t> chunk(kChunk);
   while (const size_t got = file.read(chunk)) {
     if (got > expected - array.bytes.size()) {
@@ -85,12 +95,11 @@ IdxArray read_idx(std::istream& in, uint64_t size, const std::string& name, IdxT
   if (array.bytes.size() < expected) {
     throw truncated(name, fmt::format("{} bytes of values", array.bytes.size()), array.sizes, expected);
   }
-  array.bytes.shrink_to_fit();
   return array;
 }
 
 IdxArray read_idx(const std::filesystem::path& path, IdxType type, size_t dimensions) {
-  const std::string name = path.string();
+  const std::string name = path_name(path);
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code))
     throw bad_request(name, "is not a file that can be read");

@@ -19,7 +19,8 @@ struct IdxArray {
 
 // Reads a plain or gzipped IDX file. Throws Error unless it is of that type and number of dimensions, none of
 // them absurd, and holds exactly as many values as it says. Memory follows what is in the file, not what its
-// header claims: a header that claims more than gzip can pack into a file of its size is refused at once.
+// header claims: a header that claims more than a file of its size can hold, or much more than pictures pack
+// to, is refused at once.
 IdxArray read_idx(const std::filesystem::path& path, IdxType type, size_t dimensions);
 
 // The same from a stream of `size` bytes that can be searched; `name` is for the errors.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/complaint_testing.h"
+#include "data/recognise.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
@@ -181,6 +182,13 @@ TEST_F(IdxFiles, ASmallFileThatClaimsGigabytesIsRefusedByItsHeader) {
   EXPECT_SAYS(complaint(), "is truncated: a file of");
 }
 
+TEST_F(IdxFiles, ASmallGzipThatWouldFillTheMemoryIsRefused) {
+  fs::remove(folder_ / "x-images-idx3-ubyte");
+  const std::string header = big_endian(0x803) + big_endian(100'000) + big_endian(28) + big_endian(28);
+  write_quickly(folder_ / "x-images-idx3-ubyte.gz", gzipped(header + std::string(78'400'000, '\0')));
+  EXPECT_SAYS(complaint(), "claims 100000 x 28 x 28 = 78400000; at most 67108864 are unpacked");
+}
+
 TEST_F(IdxFiles, AGzipOfSeveralMembersIsOneFile) {
   fs::remove(folder_ / "x-images-idx3-ubyte");
   const fs::path packed = folder_ / "x-images-idx3-ubyte.gz";
@@ -295,7 +303,7 @@ TEST_F(IdxFiles, ATestSetBesideItsTrainingSetStaysOne) {
   EXPECT_SAYS(complaint(), "holds both emnist-byclass-test-images-idx3-ubyte.gz and emnist-byclass-train");
   EXPECT_SAYS(complaint(), "let data.path end with what its names begin with");
   path_ /= "emnist-byclass";
-  EXPECT_SAYS(complaint(), "holds a training and a test set without writers");
+  EXPECT_SAYS(complaint(), "holds no file emnist-byclass-train*-writers-idx1-int");
   const SplitFederation data =
       open_split_federation({.source = "idx", .path = path_, .partition = "iid", .clients = 4});
   EXPECT_EQ(data.all().classes(), 26u);
@@ -315,6 +323,29 @@ TEST_F(IdxFiles, ATestSetBesideItsTrainingSetStaysOne) {
       folder_ / "emnist-byclass-test-images-idx3-ubyte.gz",
       gzipped(big_endian(0x803) + big_endian(6) + big_endian(3) + big_endian(2) + std::string(36, 'a')));
   EXPECT_SAYS(complaint(), "has images of 3 x 2; those for training are 2 x 3");
+}
+
+TEST_F(IdxFiles, ATestSetWithWritersIsGroupedByThem) {
+  const auto name = [&](const char* rest) { return folder_ / rest; };
+  for (const char* part : {"images-idx3-ubyte", "labels-idx1-ubyte", "writers-idx1-int"}) {
+    fs::copy_file(name("x-") += part, name("x-test-") += part);
+    fs::rename(name("x-") += part, name("x-train-") += part);
+  }
+  const SplitFederation data = open_split_federation({.source = "idx", .path = path_});
+  ASSERT_EQ(data.clients(), 3u);  // 2, 7 and 400
+  const std::vector<uint32_t> images{2, 3, 1};
+  for (uint32_t client = 0; client < 3; ++client) {
+    EXPECT_EQ(data.train_samples(client), images[client]);
+    EXPECT_EQ(data.test(client).count(), images[client]);
+  }
+  EXPECT_EQ(recognise(path_).partition, "auto");
+
+  writers_.replace(8, 4, big_endian(9));
+  write_quickly(name("x-test-writers-idx1-int"), writers_);
+  EXPECT_SAYS(complaint(), "writer 9 has images for testing but none for training; set data.partition");
+  fs::remove(name("x-test-writers-idx1-int"));
+  EXPECT_SAYS(complaint(), "holds no file x-test*-writers-idx1-int");
+  EXPECT_EQ(recognise(path_).partition, "dirichlet");
 }
 
 TEST(Femnist, HasTheCountsOfItsReadme) {

@@ -8,6 +8,7 @@
 #include "data/client_table.h"
 #include "data/find_files.h"
 #include "data/leaf_shard.h"
+#include "data/path_name.h"
 #include "data/sources.h"
 #include "subfleet/error.h"
 
@@ -22,18 +23,17 @@ std::vector<fs::path> find_shards(const fs::path& path) {
   if (fs::is_regular_file(path, code)) return {path};
   std::vector<fs::path> found = find_files(path, "", {".json"});
   if (found.empty()) {
-    throw bad_request(path.string(), "holds no file *.json and no folders train and test with some");
+    throw bad_request(path_name(path), "holds no file *.json and no folders train and test with some");
   }
   return found;
 }
 
 void read_shard(const fs::path& path, const LeafUser& user) {
   std::error_code ignored;
-  std::ifstream in(path, std::ios::binary);
-  if (!fs::is_regular_file(path, ignored) || !in) {
-    throw bad_request(path.string(), "is not a file that can be read");
-  }
-  read_leaf_shard(in, path.string(), user);
+  std::ifstream in;
+  if (fs::is_regular_file(path, ignored)) in.open(path, std::ios::binary);  // a pipe would wait for a writer
+  if (!in.is_open()) throw bad_request(path_name(path), "is not a file that can be read");
+  read_leaf_shard(in, path_name(path), user);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::unique_ptr<Federation> open_leaf(const DataOptions& options) {
   std::error_code ignored;
   const bool has_train = fs::is_directory(train, ignored), has_test = fs::is_directory(test, ignored);
   if (has_train != has_test) {
-    throw bad_request(options.path.string(),
+    throw bad_request(path_name(options.path),
                       fmt::format("holds a folder {} but none called {}; both are right, or data.path as the "
                                   "one folder with *.json",
                                   has_train ? "train" : "test", has_train ? "test" : "train"));

@@ -75,10 +75,16 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool) override { return ignores() ? true : throw unexpected("true or false"); }
   bool binary(binary_t&) override { return true; }  // not in JSON
 
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& error) override {
+  bool parse_error(size_t position, const std::string& token,
+                   const nlohmann::json::exception& error) override {
     constexpr size_t kLongest = 100;
     std::string why = error.what();  // "[json...] parse error at line L, column C: why"
     if (const size_t colon = why.find(": "); colon != std::string::npos) why = why.substr(colon + 2);
+    if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr) {
+      throw complaint(
+          fmt::format("has {} at byte {}, which is too large for any number; pixels are from 0 to 1",
+                      clip_text(one_line(token), kLongest), position));
+    }
     const bool literal = why.find("invalid literal") != std::string::npos;
     throw complaint(fmt::format("is not whole JSON at byte {} ({}){}", position,
                                 clip_text(one_line(why), kLongest),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/find_files.h"
+#include "data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -60,7 +61,7 @@ DataOptions recognise(const fs::path& path) {
   DataOptions options{.source = source_of(path), .path = path};
   if (options.source.empty()) {
     throw bad_request(
-        path.string(),
+        path_name(path),
         "holds nothing that a source reads: *-images-idx3-ubyte (idx), data_batch_1.bin or train.bin "
         "(cifar), *.txt (text), train/*.json and test/*.json or *.json (leaf), *train.h5 and "
         "*test.h5 (hdf5)");
@@ -70,10 +71,11 @@ DataOptions recognise(const fs::path& path) {
   const bool folder = fs::is_directory(path, ignored);
   const fs::path place = folder ? path : folder_of(path);
   const std::string beginning = folder ? "" : path.filename().string();
-  const bool by_writer = !find_files(place, beginning, {"-writers-idx1-int", "-writers-idx1-int.gz"}).empty();
-  if (!by_writer) options.partition = "dirichlet";
-  const fs::path images = find_files(place, beginning, {kImages, kImagesPacked}).front();
-  options.transpose = images.filename().string().starts_with("emnist-");
+  const std::vector<fs::path> images = find_files(place, beginning, {kImages, kImagesPacked});
+  const size_t with_writers =
+      find_files(place, beginning, {"-writers-idx1-int", "-writers-idx1-int.gz"}).size();
+  if (with_writers < images.size()) options.partition = "dirichlet";
+  options.transpose = images.front().filename().string().starts_with("emnist-");
   return options;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "data/path_name.h"
 #include "data/sources.h"
 #include "model/vocabulary.h"
 #include "subfleet/error.h"
@@ -24,9 +25,9 @@ std::vector<fs::path> find_texts(const fs::path& folder) {
        entry.increment(code)) {
     if (entry->path().extension() == ".txt" && entry->is_regular_file(code)) found.push_back(entry->path());
   }
-  if (code) throw bad_request(folder.string(), fmt::format("cannot be searched ({})", code.message()));
+  if (code) throw bad_request(path_name(folder), fmt::format("cannot be searched ({})", code.message()));
   if (found.empty())
-    throw bad_request(folder.string(), "holds no file *.txt; the text source wants one per client");
+    throw bad_request(path_name(folder), "holds no file *.txt; the text source wants one per client");
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -51,7 +52,7 @@ class Text final : public Federation {
       if (windows > 0 && windows >= options.min_samples) texts_.push_back(std::move(text));
     }
     if (texts_.empty()) {
-      throw bad_request(options.path.string(),
+      throw bad_request(path_name(options.path),
                         fmt::format("none of the {} texts has {} windows of {} characters; the most is {}",
                                     files.size(), std::max(options.min_samples, 1u), kWindow, most));
     }

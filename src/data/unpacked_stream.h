@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iosfwd>
 #include <span>
@@ -14,8 +15,11 @@ namespace subfleet {
 // `name`, where it cannot be unpacked.
 class UnpackedStream {
  public:
-  // Deflate packs at most 1032 bytes into one.
-  static constexpr uint64_t kMostPacked = 1032;
+  // What may come out of a packed file of `size` bytes: real pictures pack to a twentieth or so, so what
+  // packs to less than a hundredth would only fill the memory. Small files may hold anything.
+  static constexpr uint64_t most_unpacked(uint64_t size) {
+    return std::max<uint64_t>(uint64_t{1} << 26, 100 * size);
+  }
 
   UnpackedStream(std::istream& in, std::string name);
   ~UnpackedStream();

@@ -16,6 +16,9 @@
 namespace subfleet {
 namespace {
 
+// Each layer of each thread keeps what it computes for a batch of a test, about 1 MB if it is small.
+constexpr size_t kMostLayers = 256;
+
 // What is wrong with a key, in front of why: "layer 3 (conv2): units".
 std::string at_key(std::string_view where, std::string_view key) {
   return where.empty() ? std::string(key) : fmt::format("{}: {}", where, key);
@@ -119,6 +122,10 @@ std::vector<ReadLayer> read_layers(const toml::table& table) {
   const toml::node* node = table.get("layer");
   if (node == nullptr) return {};
   const toml::array* list = node->as_array();
+  if (list != nullptr && list->size() > kMostLayers) {
+    throw bad_request(
+        "layer", fmt::format("{} layers are too many; a model has at most {}", list->size(), kMostLayers));
+  }
   std::vector<ReadLayer> layers;
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
     const toml::table* layer = list->at(i).as_table();

@@ -27,6 +27,7 @@ struct Range {
 };
 constexpr Range kAny{0, std::numeric_limits<double>::infinity()};
 constexpr Range kCount{1, 4e9};
+constexpr Range kClients{1, 20'000};  // each holds a sub-model in memory, of a few kB to some 10 kB
 constexpr Range kFraction{0, 1};
 
 // A row of the table of settings.
@@ -189,7 +190,7 @@ const std::vector<Key>& keys() {
       key("code.tiers", FIELD(code.tiers), "strong and weak clients, equally many of each: the share of its code word that each keeps", true, kFraction),
       key("wire.down", FIELD(wire.down), "how weights travel to a client: f32, f16, int8, or rot1 to rot8, rotated and in so many bits each"),
       key("wire.up", FIELD(wire.up), "how a client's update travels back; the same names"),
-      key("round.clients", FIELD(round.clients), "clients per round", true, kCount),
+      key("round.clients", FIELD(round.clients), "clients per round", true, kClients),
       key("round.epochs", FIELD(round.epochs), "passes of a client over its examples", true, kCount),
       key("round.batch", FIELD(round.batch), "examples per step", true, {1, 4096}),
       key("round.client_lr", FIELD(round.client_lr), "the clients' learning rate", true, {1e-9, 1e6}),

@@ -149,9 +149,9 @@ TEST(Config, MistakesAreOneLineThatNamesWhatWouldBeRight) {
   EXPECT_EQ(complaint([&] { set(config, "round.client", "3"); }).substr(0, 58),
             "setting: unknown 'round.client'; nearest: round.clients, r");
   EXPECT_EQ(complaint([&] { set(config, "round.clients", "many"); }),
-            "round.clients: must be a whole number from 1 to 4000000000");
+            "round.clients: must be a whole number from 1 to 20000");
   EXPECT_EQ(complaint([&] { set(config, "round.clients", "0"); }),
-            "round.clients: must be a whole number from 1 to 4000000000");
+            "round.clients: must be a whole number from 1 to 20000");
   EXPECT_EQ(complaint([&] { set(config, "code.keep", "1.5"); }), "code.keep: 1.5 is not between 0 and 1");
   EXPECT_EQ(complaint([&] { set(config, "server.lr", "nan"); }),
             "server.lr: nan is not between 0 and 1000000");

@@ -32,7 +32,7 @@ void try_input(std::string_view input) {
   const IdxArray array = read_idx(in, input.size(), "f", IdxType::kUbyte, 3);
   expect(array.bytes.size() == size_t{array.sizes[0]} * array.sizes[1] * array.sizes[2],
          "there are as many values as the header says");
-  expect(array.bytes.size() <= input.size() * UnpackedStream::kMostPacked, "nothing comes out of nothing");
+  expect(array.bytes.size() <= UnpackedStream::most_unpacked(input.size()), "nothing comes out of nothing");
 }
 
 }  // namespace subfleet::fuzz

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "data/client_table.h"
 #include "data/find_files.h"
 #include "data/hdf5/hdf5_file.h"
+#include "data/path_name.h"
 #include "data/sources.h"
+#include "data/unpacked_stream.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -18,14 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kSide = 28;
-constexpr uint64_t kMostPacked = 1032;  // bytes that deflate packs into one
+constexpr uint64_t kPicture = kSide * kSide;
+constexpr uint64_t kBatch = uint64_t{1} << 14;  // pictures that are read at once
 
 // A file of TensorFlow Federated's EMNIST62: /examples/WRITER/pixels, n x 28 x 28 floating-point numbers from
 // 0 to 1, and /examples/WRITER/label, n whole numbers.
 class EmnistFile {
  public:
   explicit EmnistFile(const fs::path& path)
-      : path_(path), file_(path), room_(fs::file_size(path) * kMostPacked) {}
+      : path_(path), file_(path), room_(UnpackedStream::most_unpacked(fs::file_size(path))) {}
 
   using Writer = std::function<void(const std::string& name, ClientExamples examples)>;
   void read(const Writer& writer) {
@@ -46,10 +50,13 @@ class EmnistFile {
     }
     take_room(writer, size[0]);
     ClientExamples examples;
-    for (const float pixel : file_.floats(pixels, size[0] * kSide * kSide)) {
-      if (!is_pixel(pixel))
-        throw complaint(writer, fmt::format("has a pixel of {}; pixels are from 0 to 1", pixel));
-      examples.values.push_back(pixel_code(pixel));
+    examples.values.reserve(size[0] * kPicture);
+    for (uint64_t first = 0; first < size[0]; first += kBatch) {
+      for (const float pixel : file_.floats(pixels, size, {first, std::min(kBatch, size[0] - first)})) {
+        if (!is_pixel(pixel))
+          throw complaint(writer, fmt::format("has a pixel of {}; pixels are from 0 to 1", pixel));
+        examples.values.push_back(pixel_code(pixel));
+      }
     }
     for (const int64_t label : file_.integers(labels, size[0])) {
       if (!is_character_label(static_cast<double>(label))) {
@@ -60,17 +67,19 @@ class EmnistFile {
     return examples;
   }
 
-  // A file cannot hold more than deflate can pack into it, whatever it claims.
+  // A small file may not fill the memory, whatever it claims.
   void take_room(const std::string& writer, uint64_t pictures) {
-    constexpr uint64_t kPictureBytes = kSide * kSide * sizeof(float);
+    constexpr uint64_t kPictureBytes = kPicture * sizeof(float);
     if (pictures > room_ / kPictureBytes) {
-      throw complaint(writer, fmt::format("claims {} pictures, more than the file can hold", pictures));
+      throw complaint(writer, fmt::format("claims {} pictures, too many for a file of {} bytes; store it "
+                                          "unpacked (h5repack -f NONE) if they are there",
+                                          pictures, fs::file_size(path_)));
     }
     room_ -= pictures * kPictureBytes;
   }
 
   Error complaint(const std::string& writer, const std::string& why) const {
-    return bad_request(path_.string(), fmt::format("{} {}", user_title(writer), why));
+    return bad_request(path_name(path_), fmt::format("{} {}", user_title(writer), why));
   }
 
   fs::path path_;

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
+#include <numeric>
 
 #include "base/text.h"
+#include "data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
 
-constexpr uint64_t kMostChunkBytes = uint64_t{1} << 28;
+constexpr uint64_t kMostChunkBytes = uint64_t{1} << 26;
 
 // What the library says about the last call that failed, innermost first.
 std::string last_complaint() {
@@ -27,21 +30,22 @@ std::string last_complaint() {
   return one_line(complaint);
 }
 
-Hdf5Handle open_file(const std::string& path) {
+Hdf5Handle open_file(const std::string& path, const std::string& name) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print every error
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw bad_request(path, "is not a file that can be read");
+    throw bad_request(name, "is not a file that can be read");
   if (H5Fis_hdf5(path.c_str()) <= 0)
-    throw bad_request(path, "is not an HDF5 file; it does not begin like one");
+    throw bad_request(name, "is not an HDF5 file; it does not begin like one");
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (!file) throw bad_request(path, fmt::format("cannot be opened as HDF5 ({})", last_complaint()));
+  if (!file) throw bad_request(name, fmt::format("cannot be opened as HDF5 ({})", last_complaint()));
   return file;
 }
 
 }  // namespace
 
-Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path.string()), file_(open_file(path_)) {}
+Hdf5File::Hdf5File(const std::filesystem::path& path)
+    : path_(path_name(path)), file_(open_file(path.string(), path_)) {}
 
 // Every part of the name is a link that stays in this file: one that leads elsewhere could read anything.
 void Hdf5File::require_own(const std::string& name) const {
@@ -82,7 +86,7 @@ std::vector<std::string> Hdf5File::members(const std::string& group) const {
 Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
   require_own(name);
   Hdf5Handle set(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!set) throw bad_request(path_, fmt::format("{} cannot be read ({})", one_line(name), last_complaint()));
+  if (!set) throw unreadable(name);
   return set;
 }
 
@@ -116,22 +120,34 @@ std::vector<uint64_t> Hdf5File::sizes(const std::string& name, H5T_class_t type)
   return {extent.begin(), extent.begin() + rank};
 }
 
-void Hdf5File::read(const std::string& name, hid_t type, void* into) const {
-  const Hdf5Handle set = open_dataset(name);
-  if (H5Dread(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, into) < 0) {
-    throw bad_request(path_, fmt::format("{} cannot be read ({})", one_line(name), last_complaint()));
-  }
+Error Hdf5File::unreadable(const std::string& name) const {
+  return bad_request(path_, fmt::format("{} cannot be read ({})", one_line(name), last_complaint()));
 }
 
-std::vector<float> Hdf5File::floats(const std::string& name, uint64_t count) const {
-  std::vector<float> values(count);
-  if (count > 0) read(name, H5T_NATIVE_FLOAT, values.data());
+std::vector<float> Hdf5File::floats(const std::string& name, const std::vector<uint64_t>& sizes,
+                                    const Slices& slices) const {
+  std::vector<hsize_t> start(sizes.size(), 0), count(sizes.begin(), sizes.end());
+  start[0] = slices.first;
+  count[0] = slices.count;
+  const hsize_t total = std::accumulate(count.begin(), count.end(), hsize_t{1}, std::multiplies<>());
+  const Hdf5Handle set = open_dataset(name);
+  const Hdf5Handle there(H5Dget_space(set.id()), H5Sclose),
+      here(H5Screate_simple(1, &total, nullptr), H5Sclose);
+  std::vector<float> values(total);
+  if (!there || !here ||
+      H5Sselect_hyperslab(there.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0 ||
+      H5Dread(set.id(), H5T_NATIVE_FLOAT, here.id(), there.id(), H5P_DEFAULT, values.data()) < 0) {
+    throw unreadable(name);
+  }
   return values;
 }
 
 std::vector<int64_t> Hdf5File::integers(const std::string& name, uint64_t count) const {
   std::vector<int64_t> values(count);
-  if (count > 0) read(name, H5T_NATIVE_INT64, values.data());
+  if (count == 0) return values;
+  const Hdf5Handle set = open_dataset(name);
+  if (H5Dread(set.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    throw unreadable(name);
   return values;
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "subfleet/error.h"
+
 // A little of HDF5's C library, as values that close themselves and errors of one line that name the file.
 // The library is not safe for several threads.
 namespace subfleet {
@@ -43,14 +45,19 @@ class Hdf5File {
   // reasonable size.
   std::vector<uint64_t> sizes(const std::string& name, H5T_class_t type) const;
 
-  // All values of a data set whose sizes() are known, converted to T.
-  std::vector<float> floats(const std::string& name, uint64_t count) const;
+  // Some of a data set's outermost slices: pictures, if its sizes are [pictures, height, width].
+  struct Slices {
+    uint64_t first, count;
+  };
+  // The values of a data set whose sizes() are known, converted to T.
+  std::vector<float> floats(const std::string& name, const std::vector<uint64_t>& sizes,
+                            const Slices& slices) const;
   std::vector<int64_t> integers(const std::string& name, uint64_t count) const;
 
  private:
   Hdf5Handle open_dataset(const std::string& name) const;
   void require_own(const std::string& name) const;
-  void read(const std::string& name, hid_t type, void* into) const;
+  Error unreadable(const std::string& name) const;
 
   std::string path_;
   Hdf5Handle file_;

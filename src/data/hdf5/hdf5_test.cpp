@@ -93,6 +93,7 @@ TEST_F(Hdf5Files, WrongFilesAreOneLine) {
            {"none", "user 'a' has no examples"},
            {"absurd", "100000000"},
            {"large-chunks", "is stored in chunks of 3136000000 bytes"},
+           {"packed", "user 'a' claims 30000 pictures, too many for a file of"},
            {"linked-elsewhere", "/examples/a/pixels leads elsewhere"},
            {"stored-elsewhere", "/examples/a/pixels is stored elsewhere"},
        }) {
