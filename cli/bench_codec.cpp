@@ -13,6 +13,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "checks.h"
+#include "help.h"
 #include "subfleet/codec.h"
 
 namespace subfleet::cli {
@@ -102,16 +103,18 @@ void run(const CodecBench& options) {
 
 void add_bench_codec(CLI::App& bench) {
   auto options = std::make_shared<CodecBench>();
-  CLI::App* command = bench.add_subcommand("codec", "What travels: bytes, time and error of every codec");
+  CLI::App* command =
+      bench.add_subcommand("codec", "Measure what travels: bytes, time and error of every codec");
   const auto number = [&](const std::string& name, uint32_t& value, const std::string& help) {
     command->add_option(name, value, help)
         ->check(whole_number(1, 100'000'000))
         ->capture_default_str()
         ->type_name("N");
   };
-  number("--values", options->values, "Values in a message");
-  number("--repeat", options->repeat, "Times to measure; the fastest counts");
-  command->add_flag("--json", options->json, "Prints JSON");
+  number("--values", options->values, "values in a message");
+  number("--repeat", options->repeat, "times to measure; the fastest counts");
+  command->add_flag("--json", options->json, "print JSON");
+  command->footer(footer("", {"subfleet bench codec --values 1000000"}));
   command->callback([options] { run(*options); });
 }
 

@@ -14,6 +14,7 @@
 #include "checks.h"
 #include "commands.h"
 #include "device_options.h"
+#include "help.h"
 #include "named_model.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
@@ -261,10 +262,11 @@ void run(BenchOptions options) {
 void add_bench_command(CLI::App& program) {
   auto options = std::make_shared<BenchOptions>();
   RoundCase& work = options->work;
-  CLI::App* bench = program.add_subcommand("bench", "Measures the speed of this machine");
+  CLI::App* bench = program.add_subcommand("bench", "Measure the speed of this machine");
   bench->require_subcommand(1);
+  bench->footer(footer("", {"subfleet bench round --clients 100", "subfleet bench codec"}));
   add_bench_codec(*bench);
-  CLI::App* command = bench->add_subcommand("round", "Whole rounds on generated data");
+  CLI::App* command = bench->add_subcommand("round", "Measure whole rounds on generated data");
   const auto number = [&](const std::string& name, uint32_t& value, const std::string& help) {
     return command->add_option(name, value, help)
         ->check(whole_number(1, 1'000'000))
@@ -272,12 +274,12 @@ void add_bench_command(CLI::App& program) {
         ->type_name("N");
   };
   options->device.add_to(*command, "cpu");
-  CLI::Option* clients = number("--clients", work.clients, "Clients of a round");
-  number("--samples", work.samples, "Examples of each");
-  CLI::Option* batch = number("--batch", work.batch, "Examples in a step");
+  CLI::Option* clients = number("--clients", work.clients, "clients of a round");
+  number("--samples", work.samples, "examples of each");
+  CLI::Option* batch = number("--batch", work.batch, "examples in a step");
   number("--candidates", work.candidates,
-         "Runs with learning rates of their own whose clients all train together, as in a search");
-  command->add_option("--repeat", options->repeat, "Rounds to measure; the fastest counts [3; on a GPU 10]")
+         "runs with learning rates of their own whose clients all train together, as in a search");
+  command->add_option("--repeat", options->repeat, "rounds to measure; the fastest counts [3; on a GPU 10]")
       ->check(whole_number(1, 1'000'000))
       ->type_name("N");
   command->add_option("--threads", work.threads, "0: one per core")
@@ -285,24 +287,26 @@ void add_bench_command(CLI::App& program) {
       ->capture_default_str()
       ->type_name("N");
   CLI::Option* keep =
-      command->add_option("--keep", options->keep, "Kept fraction of the units; 1 is the whole model [1 0.5]")
+      command->add_option("--keep", options->keep, "kept fraction of the units; 1 is the whole model [1 0.5]")
           ->type_name("F");
-  command->add_option("--model", options->model, "A model of the zoo or a model file")
+  command->add_option("--model", options->model, "a model of the zoo or a model file")
       ->capture_default_str()
       ->type_name("NAME");
   const auto codec = [&](const std::string& name, std::string& value, const std::string& help) {
     command->add_option(name, value, help)->capture_default_str()->type_name("CODEC");
   };
-  codec("--down", work.wire.down, "How weights travel to a client: f32, f16, int8, rot1 to rot8");
-  codec("--up", work.wire.up, "How updates travel back: the same names");
+  codec("--down", work.wire.down, "how weights travel to a client: f32, f16, int8, rot1 to rot8");
+  codec("--up", work.wire.up, "how updates travel back: the same names");
   CLI::Option* growth =
       command->add_flag("--growth", options->growth,
-                        "How time grows with clients, samples and rounds, and memory with the federation");
+                        "how time grows with clients, samples and rounds, and memory with the federation");
   command
       ->add_flag("--sweep", options->sweep,
-                 "One table over clients (10 to 1000), kept fraction (1 to 0.25) and batch (5 to 50)")
+                 "one table over clients (10 to 1000), kept fraction (1 to 0.25) and batch (5 to 50)")
       ->excludes(growth, clients, keep, batch);
-  command->add_flag("--json", options->json, "Prints JSON");
+  command->add_flag("--json", options->json, "print JSON");
+  command->footer(footer(
+      "", {"subfleet bench round --clients 100 --keep 0.5", "subfleet bench round --device cuda --sweep"}));
   command->callback([options] { run(*options); });
 }
 

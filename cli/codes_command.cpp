@@ -16,6 +16,7 @@
 #include "checks.h"
 #include "codes/quality.h"
 #include "commands.h"
+#include "help.h"
 #include "page/output_file.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
@@ -257,33 +258,35 @@ void run(const CodesOptions& options) {
 void add_codes_command(CLI::App& program) {
   auto options = std::make_shared<CodesOptions>();
   BookRequest& request = options->request;
-  CLI::App* command = program.add_subcommand("codes", "Makes a code book and prints its quality");
-  command->add_option("family", options->family, "The code family; --list lists them")->type_name("FAMILY");
-  command->add_option("--length", request.length, "Units of the layer")
+  CLI::App* command = program.add_subcommand("codes", "Make a code book and print its quality");
+  command->add_option("FAMILY", options->family, "the code family; --list lists them");
+  command->add_option("--length", request.length, "units of the layer")
       ->check(whole_number(1, kMostLength))
       ->type_name("N");
-  command->add_option("--rows", request.rows, "Clients of the round")
+  command->add_option("--rows", request.rows, "clients of the round")
       ->check(whole_number(1, kMostRows))
       ->type_name("M");
-  command->add_option("--keep", request.keep, "Kept fraction of the units")
+  command->add_option("--keep", request.keep, "kept fraction of the units")
       ->capture_default_str()
       ->type_name("F");
-  command->add_option("--seed", request.seed, "Names the book, with the round")
+  command->add_option("--seed", request.seed, "names the book, with the round")
       ->check(whole_number(0, std::numeric_limits<uint64_t>::max()))
       ->capture_default_str()
       ->type_name("S");
-  command->add_option("--round", request.round, "The round it is for")
+  command->add_option("--round", request.round, "the round it is for")
       ->check(whole_number(0, std::numeric_limits<uint32_t>::max()))
       ->capture_default_str()
       ->type_name("R");
-  command->add_option("--out", options->out, "Writes the book as a NumPy array, uint8 [rows, length]")
+  command->add_option("--out", options->out, "write the book as a NumPy array, uint8 [rows, length]")
       ->check(not_empty())
       ->type_name("F.npy");
-  command->add_option("--png", options->png, "Draws the words, their coverage and their overlaps")
+  command->add_option("--png", options->png, "draw the words, their coverage and their overlaps")
       ->check(not_empty())
       ->type_name("F.png");
-  command->add_flag("--json", options->json, "Prints the quality as one JSON object");
-  command->add_flag("--list", options->list, "Lists the families");
+  command->add_flag("--json", options->json, "print the quality as one JSON object");
+  command->add_flag("--list", options->list, "list the families");
+  command->footer(
+      footer("", {"subfleet codes --list", "subfleet codes gold --length 128 --rows 10 --png gold.png"}));
   command->callback([options] { run(*options); });
 }
 

@@ -13,7 +13,11 @@ namespace subfleet::cli {
 
 void ConfigOptions::add_to(CLI::App& command) {
   command.add_option("CONFIG", file, "settings, as TOML; without it, the paper's");
-  command.add_option("--set", sets, "key=value; one setting over the file's")->allow_extra_args(false);
+  add_set_to(command, "one setting over the file's; may be given again");
+}
+
+void ConfigOptions::add_set_to(CLI::App& command, const std::string& help) {
+  command.add_option("--set", sets, help)->allow_extra_args(false)->type_name("KEY=VALUE");
 }
 
 void ConfigOptions::apply_sets(Config& config) const {

@@ -14,6 +14,8 @@ struct ConfigOptions {
   std::vector<std::string> sets;
 
   void add_to(CLI::App& command);
+  // --set alone.
+  void add_set_to(CLI::App& command, const std::string& help);
   void apply_sets(Config& config) const;
   // Of settings that the file gives: takes a model file from beside it, where it is there, and --set.
   void complete(Config& config) const;

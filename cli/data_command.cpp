@@ -17,6 +17,7 @@
 #include "data/contact_sheet.h"
 #include "data/path_name.h"
 #include "data/recognise.h"
+#include "help.h"
 #include "page/output_file.h"
 #include "subfleet/config.h"
 #include "subfleet/data.h"
@@ -170,6 +171,7 @@ void info(const DataRequest& request) {
 void add_data_command(CLI::App& program) {
   CLI::App* data = program.add_subcommand("data", "Look at the data");
   data->require_subcommand(1);
+  data->footer(footer("", {"subfleet data info ~/emnist", "subfleet data show --out sheet.png"}));
   const auto request = std::make_shared<DataRequest>();
 
   CLI::App* show_command =
@@ -184,7 +186,13 @@ void add_data_command(CLI::App& program) {
   show_command->add_option("--scale", request->sheet.scale, "screen pixels per pixel")
       ->check(whole_number(1, 64))
       ->capture_default_str();
-  show_command->add_option("--out", request->out, "the PNG file to write")->required()->check(not_empty());
+  show_command->add_option("--out", request->out, "the PNG file to write")
+      ->required()
+      ->check(not_empty())
+      ->type_name("FILE");
+  show_command->footer(
+      footer("", {"subfleet data show --out sheet.png",
+                  "subfleet data show --set data.writers=20 --rows 20 --scale 2 --out sheet.png"}));
   show_command->callback([request] { show(*request); });
 
   CLI::App* info_command = data->add_subcommand(
@@ -192,13 +200,15 @@ void add_data_command(CLI::App& program) {
   info_command->add_option("PATH", request->path, "a folder, or a .json or .h5 file")
       ->required()
       ->check(not_empty());
-  info_command
-      ->add_option("--set", request->config.sets, "key=value; a setting of data.*, as data.clients=10")
-      ->allow_extra_args(false);
+  request->config.add_set_to(*info_command, "a setting of data.*, as data.clients=10; may be given again");
+  info_command->footer(footer("", {"subfleet data info ~/emnist",
+                                   "subfleet data info ~/cifar-10-batches-bin --set data.clients=50"}));
   info_command->callback([request] { info(*request); });
 
   CLI::App* stats_command = data->add_subcommand("stats", "Count clients, examples and classes");
   request->config.add_to(*stats_command);
+  stats_command->footer(
+      footer("", {"subfleet data stats --set data.writers=100", "subfleet data stats settings.toml"}));
   stats_command->callback([request] { stats(request->config.unchecked().data); });
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "commands.h"
+#include "help.h"
 #include "subfleet/error.h"
 #include "subfleet/examples.h"
 #include "subfleet/thread_pool.h"
@@ -50,7 +51,9 @@ void list_devices() {
 
 void add_devices_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "devices", "What --device can be: what each computes with, and whether or why not it can be used here");
+      "devices",
+      "List what --device can be: what each computes with, and whether or why not it can be used here");
+  command->footer(footer("", {"subfleet devices"}));
   command->callback(list_devices);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -19,6 +20,7 @@
 #include "base/version.h"
 #include "commands.h"
 #include "fleet/ranks.h"
+#include "help.h"
 #include "interrupt.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
@@ -92,7 +94,9 @@ int complain_of_command_line(const CLI::App& program, const CLI::ParseError& err
     }
     return complain(subfleet::unknown_name("command line", unexpected.front(), known).what(), kRequestWrong);
   }
-  return complain(fmt::format("{}; 'subfleet --help' lists what there is", error.what()), kRequestWrong);
+  return complain(
+      fmt::format("{}; '{}' lists what there is", error.what(), subfleet::cli::help_command(program)),
+      kRequestWrong);
 }
 
 // The commands whose work the ranks of mpirun share; of any other, rank 0 alone is enough.
@@ -106,6 +110,11 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
   CLI::App program("Subfleet: federated learning in which every device trains a different, coded sub-model",
                    "subfleet");
   program.require_subcommand(1);
+  const auto formatter = std::make_shared<subfleet::cli::HelpFormatter>();
+  formatter->label("UINT", "N");
+  formatter->label("FLOAT", "X");
+  program.formatter(formatter);
+  program.footer("'subfleet COMMAND --help' says more, with examples.");
   std::string version = fmt::format("subfleet {}\n{}", subfleet::version(), subfleet::build_description());
   version.pop_back();  // CLI11 adds the last newline
   program.set_version_flag("--version", version, "Print the version and what this build has, and exit");

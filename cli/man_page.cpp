@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/version.h"
+#include "help.h"
 #include "program_parts.h"
 #include "subfleet/config.h"
 
@@ -33,7 +34,7 @@ std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(
 
 // One option with what it takes and does.
 std::string option_entry(const CLI::Option& option) {
-  const CLI::Formatter formatter;
+  const HelpFormatter formatter;
   std::string name = option.nonpositional() ? option.get_name(false, true) : option.get_name(true);
   std::string takes = formatter.make_option_opts(&option);
   return fmt::format(".TP\n{}{}\n{}\n", bold(name), roff(takes), roff(option.get_description()));

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "checks.h"
 #include "commands.h"
+#include "help.h"
 #include "model/layers.h"
 #include "named_model.h"
 #include "nn/network.h"
@@ -215,17 +216,20 @@ void run(const ModelCommandOptions& options) {
 void add_model_command(CLI::App& program) {
   auto options = std::make_shared<ModelCommandOptions>();
   CLI::App* command = program.add_subcommand(
-      "model", "Shows a network: layers, shapes, parameters, and the size of its sub-models");
-  command->add_option("model", options->model, "A model of the zoo or a model file; none: lists the zoo")
-      ->check(not_empty())
-      ->type_name("NAME|FILE");
+      "model", "Show a network: layers, shapes, parameters, and the size of its sub-models");
+  command
+      ->add_option("MODEL", options->model,
+                   "a model of the zoo or a model file; without it, the zoo is listed")
+      ->check(not_empty());
   command
       ->add_option("--keep", options->keep,
-                   "A kept fraction of the droppable layers' units; may be given again")
+                   "a kept fraction of the droppable layers' units; may be given again")
       ->allow_extra_args(false)
       ->type_name("F");
-  CLI::Option* json = command->add_flag("--json", options->json, "Prints one JSON value");
-  command->add_flag("--toml", options->toml, "Prints the model as a model file")->excludes(json);
+  CLI::Option* json = command->add_flag("--json", options->json, "print one JSON value");
+  command->add_flag("--toml", options->toml, "print the model as a model file")->excludes(json);
+  command->footer(footer("", {"subfleet model", "subfleet model emnist-cnn --keep 0.5",
+                              "subfleet model emnist-cnn --toml > network.toml"}));
   command->callback([options] { run(*options); });
 }
 

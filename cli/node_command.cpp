@@ -17,6 +17,7 @@
 #include "checks.h"
 #include "config_options.h"
 #include "fleet/node.h"
+#include "help.h"
 #include "interrupt.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
@@ -115,8 +116,8 @@ void add_node_command(CLI::App& program) {
   auto request = std::make_shared<NodeRequest>();
   request->node.device.clear();
   CLI::App* command = program.add_subcommand("node",
-                                             "A device that joins a stock Flower SuperLink and trains what "
-                                             "it is sent, until Ctrl-C (docs/deploy.md)");
+                                             "Join a stock Flower SuperLink as a device and train what it "
+                                             "sends, until Ctrl-C (docs/deploy.md)");
   request->config.add_to(*command);
   command->add_option("--superlink", request->node.superlink, "where the SuperLink listens")
       ->required()
@@ -156,6 +157,9 @@ void add_node_command(CLI::App& program) {
       ->capture_default_str()
       ->type_name("SECONDS");
   command->add_flag("--quiet", request->quiet, "only the summary at the end");
+  command->footer(footer("", {"subfleet node --superlink localhost:9092 --insecure --client 3",
+                              "subfleet node settings.toml --superlink fleet.example.org:9092 --ca ca.pem "
+                              "--key node-key --clients 0-9"}));
   command->callback([request] { run(*request); });
 }
 

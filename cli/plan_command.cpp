@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "config_options.h"
+#include "help.h"
 #include "subfleet/data.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/run.h"
@@ -54,6 +55,8 @@ void add_plan_command(CLI::App& program) {
   command->add_option("--round", options->round, "counted from 1")
       ->check(whole_number(1, std::numeric_limits<uint32_t>::max()))
       ->capture_default_str();
+  command->footer(
+      footer("", {"subfleet plan --set code.family=gold", "subfleet plan settings.toml --round 7"}));
   command->callback([options] { print_plan(*options); });
 }
 

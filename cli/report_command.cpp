@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "charts/text_chart.h"
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
 #include "page/output_file.h"
 #include "page/page.h"
@@ -28,6 +29,7 @@
 #include "report/run_groups.h"
 #include "report/terminal.h"
 #include "results/run_measures.h"
+#include "run_folders.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
 
@@ -74,7 +76,8 @@ void print_report(std::span<const RunSummary> runs, const Comparison& comparison
   constexpr size_t kDifferencesWidth = 120;
   const std::string differences =
       differences_table(representatives(runs, group_by_seed(runs)), kDifferencesWidth);
-  fmt::print("{}\n{}{}", report_table(runs, comparison), differences.empty() ? "" : differences + "\n",
+  fmt::print("{}\n{}{}", in_locale(report_table(runs, comparison)),
+             differences.empty() ? "" : differences + "\n",
              text_chart(accuracy_over_bytes(runs), {.unicode = terminal.unicode,
                                                     .colour = terminal.colour,
                                                     .width = std::clamp<size_t>(terminal.width, 40, 70)}));
@@ -95,15 +98,6 @@ void write_files(const ReportRequest& request, std::span<const RunSummary> runs,
   if (const auto page = page_path(request)) write("page", *page, report_page(runs, comparison));
   if (request.svg) write("chart", *request.svg, svg_file(accuracy_over_bytes(runs)));
   if (request.csv) write("csv", *request.csv, report_csv(runs));
-}
-
-// As the shell makes them of SWEEP/*: beside the run folders there are a sweep's own files.
-void leave_out_files(std::vector<std::filesystem::path>& folders) {
-  const auto is_file = [](const std::filesystem::path& path) {
-    std::error_code code;
-    return std::filesystem::is_regular_file(path, code);
-  };
-  if (!std::ranges::all_of(folders, is_file)) std::erase_if(folders, is_file);
 }
 
 void report(const ReportRequest& request) {
@@ -153,9 +147,7 @@ void add_report_command(CLI::App& program) {
   auto request = std::make_shared<ReportRequest>();
   CLI::App* command = program.add_subcommand(
       "report", "Compare runs: a table and a curve here, and one HTML page that needs nothing else");
-  command->add_option("folders", request->folders, "run folders, the one to compare with first")
-      ->type_name("DIR")
-      ->required();
+  command->add_option("FOLDER", request->folders, "run folders, the one to compare with first")->required();
   command
       ->add_option("--out", request->out,
                    "where the page goes (DIR/report.html; of several runs: report.html)")
@@ -174,13 +166,15 @@ void add_report_command(CLI::App& program) {
       ->type_name("FILE");
   command->add_flag("--watch", request->watch,
                     "keep the page up to date while runs are trained, until they end or Ctrl-C");
-  command->footer(
+  command->footer(footer(
       "Runs that differ in their seed alone are one row and one line: the mean over the seeds, with its 95 "
       "%\n"
-      "interval. 'subfleet report SWEEP/*' compares the runs of a sweep; plain files are left out.");
+      "interval. 'subfleet report SWEEP/*' compares the runs of a sweep; plain files are left out.",
+      {"subfleet report runs/first", "subfleet report runs/bytes/* --out bytes.html --csv bytes.csv",
+       "subfleet report runs/first --watch"}));
   command->callback([request] {
     check_request(*request);
-    leave_out_files(request->folders);
+    request->folders = without_files(std::move(request->folders));
     if (request->watch) return watch(*request);
     report(*request);
   });

@@ -14,9 +14,11 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "group_progress.h"
+#include "help.h"
 #include "installed_files.h"
 #include "interrupt.h"
 #include "report/reproduce_report.h"
+#include "report/terminal.h"
 #include "subfleet/error.h"
 #include "together.h"
 #include "work/experiment_library.h"
@@ -39,7 +41,7 @@ struct ReproduceOptions {
 
 void say(const ReproduceOptions& options, const std::string& line) {
   if (options.quiet) return;
-  fmt::print("{}\n", line);
+  fmt::print("{}\n", in_locale(line));
   std::fflush(stdout);
 }
 
@@ -102,9 +104,12 @@ void summarise(const Reproduction& work, const ReproduceOptions& options) {
   const auto seconds = work.pool().seconds(work.experiments());
   if (seconds && *seconds > 0)
     say(options, fmt::format("made in {}, all calls together", human_time(*seconds)));
+  const std::string folder = work.pool().path().string();
+  const auto has_trials = [&](const Experiment& one) { return !work.pool().trials(one).empty(); };
+  const bool has_runs = std::ranges::any_of(work.experiments(), has_trials);
   say(options,
-      fmt::format("everything is in {}; pages of runs: subfleet report {}/runs/*",
-                  (work.pool().path() / Reproduction::kTable).string(), work.pool().path().string()));
+      fmt::format("everything is in {}{}", (work.pool().path() / Reproduction::kTable).string(),
+                  has_runs ? fmt::format("; pages of runs: subfleet report {}/runs/*", folder) : ""));
 }
 
 // Throws Stopped.
@@ -148,14 +153,14 @@ void add_reproduce_command(CLI::App& program) {
       "reproduce", "Make the paper's tables and figures, and compare ours with every published number");
   command->add_option("WHAT", options->what,
                       "'all' of the paper's, 'beyond' the paper, or experiments by name");
-  command
-      ->add_option("--set", options->config.sets, "key=value; one setting of all runs, as data.path=FOLDER")
-      ->allow_extra_args(false);
+  options->config.add_set_to(*command, "one setting of all runs, as data.path=FOLDER; may be given again");
   command->add_option("--out", options->out, "folder of the results and of what they are made from")
       ->capture_default_str()
+      ->type_name("DIR")
       ->check(not_empty());
   command->add_option("--experiments", options->experiments, "folder with paper/ and beyond/")
       ->capture_default_str()
+      ->type_name("DIR")
       ->check(not_empty());
   command->add_option("--seeds", options->seeds, "only the first so many seeds of each experiment")
       ->check(whole_number(1, 1'000'000));
@@ -166,10 +171,12 @@ void add_reproduce_command(CLI::App& program) {
   command->add_flag("--list", options->list, "show the experiments and what of them is done, and stop");
   command->add_flag("--tables", options->tables, "write the tables of what is there, and make nothing");
   command->add_flag("--quiet", options->quiet, "print nothing but errors");
-  command->footer(
+  command->footer(footer(
       "Started again, it leaves out what is finished. The tables are results.md, and results.json, in --out; "
       "the\n"
-      "run folders in it are what 'subfleet report' reads.");
+      "run folders in it are what 'subfleet report' reads.",
+      {"subfleet reproduce --list", "subfleet reproduce all --seeds 2",
+       "subfleet reproduce accuracy --set data.path=~/femnist --device cuda"}));
   command->callback([options] { reproduce(*options); });
 }
 

@@ -13,8 +13,10 @@
 #include "config_options.h"
 #include "device_options.h"
 #include "group_progress.h"
+#include "help.h"
 #include "interrupt.h"
 #include "report/sweep_report.h"
+#include "report/terminal.h"
 #include "subfleet/error.h"
 #include "sweep/plan.h"
 #include "sweep/sweep_folder.h"
@@ -42,7 +44,7 @@ struct SweepOptions {
 std::vector<SweepTrial> chosen_trials(const SweepPlan& plan, const SweepOptions& options) {
   if (options.seeds > plan.seeds.size()) {
     throw bad_request("--seeds",
-                      fmt::format("{}: has only {} seeds", options.config.file, plan.seeds.size()));
+                      fmt::format("is more than the {} of {}", plan.seeds.size(), options.config.file));
   }
   std::vector<SweepTrial> trials = choose_trials(plan, options.only, options.seeds);
   if (trials.empty()) throw bad_request("--only", "is part of no run's name; --list shows them");
@@ -71,8 +73,14 @@ void print_plan(const SweepPlan& plan, const std::vector<SweepTrial>& trials,
 
 void say(const SweepOptions& options, const std::string& line) {
   if (options.quiet) return;
-  fmt::print("{}\n", line);
+  fmt::print("{}\n", in_locale(line));
   std::fflush(stdout);
+}
+
+bool all_diverged(const SweepResults& results) {
+  return std::ranges::all_of(results.runs, [](const RunResult& run) {
+    return std::ranges::all_of(run.seeds, &SeedResult::diverged);
+  });
 }
 
 // Throws Stopped.
@@ -111,6 +119,8 @@ void sweep(const SweepOptions& options) {
   train_all(session, plan, trials, folder, options);
   session.write_results();
   say(options, fmt::format("\n{}\neverything is in {}", sweep_table(session.results()), folder.string()));
+  if (all_diverged(session.results()))
+    throw failure(folder.string(), "every run diverged; lower server.lr or client.lr");
 }
 
 }  // namespace
@@ -121,13 +131,14 @@ void add_sweep_command(CLI::App& program) {
       "sweep", "Train many runs over settings and seeds, and compare them with error bars");
   command->add_option("FILE", options->config.file, "the runs, as TOML: experiments/bytes.toml is one")
       ->required();
-  command->add_option("--set", options->config.sets, "key=value; one setting of all runs over the file's")
-      ->allow_extra_args(false);
+  options->config.add_set_to(*command, "one setting of all runs over the file's; may be given again");
   command->add_option("--out", options->out, "folder of the sweep, with a run folder each [runs/FILE]")
-      ->check(not_empty());
-  command->add_option("--only", options->only, "train only runs whose name has this part; may be repeated")
+      ->check(not_empty())
+      ->type_name("DIR");
+  command->add_option("--only", options->only, "train only runs whose name has this part; may be given again")
       ->allow_extra_args(false)
-      ->check(not_empty());
+      ->check(not_empty())
+      ->type_name("PART");
   command->add_option("--seeds", options->seeds, "train only with the first so many seeds")
       ->check(whole_number(1, 1'000'000));
   options->device.add_to(*command, "cpu");
@@ -136,9 +147,11 @@ void add_sweep_command(CLI::App& program) {
       ->check(whole_number(0, 1024));
   command->add_flag("--list", options->list, "show the plan and what of it is done, and stop");
   command->add_flag("--quiet", options->quiet, "print nothing but errors");
-  command->footer(
+  command->footer(footer(
       "Started again, it leaves out what is finished and goes on with what is not. The results cover every\n"
-      "run and seed of the file that is finished.");
+      "run and seed of the file that is finished.",
+      {"subfleet sweep experiments/bytes.toml --list",
+       "subfleet sweep experiments/bytes.toml --seeds 2 --set run.rounds=50"}));
   command->callback([options] { sweep(*options); });
 }
 

@@ -14,6 +14,8 @@
 #include "commands.h"
 #include "config_options.h"
 #include "device_options.h"
+#include "help.h"
+#include "run_folders.h"
 #include "store/run_folder.h"
 #include "store/run_writer.h"
 #include "subfleet/error.h"
@@ -46,7 +48,7 @@ void check_sets(const std::vector<std::string>& sets) {
 
 std::vector<TrainedModel> load(const TestOptions& options) {
   std::vector<TrainedModel> all;
-  for (const RunSummary& run : load_runs(options.folders)) {
+  for (const RunSummary& run : load_runs(without_files(options.folders))) {
     Config config = RunWriter::config(run.folder);
     options.config.apply_sets(config);
     ModelSpec model = resolve_model(config.model);
@@ -134,20 +136,20 @@ void add_test_command(CLI::App& program) {
   auto options = std::make_shared<TestOptions>();
   CLI::App* command = program.add_subcommand(
       "test", "Test the trained models of runs, and the ensemble of those with the same model");
-  command->add_option("FOLDER", options->folders, "run folders")->required();
-  command
-      ->add_option("--set", options->config.sets,
-                   "key=value; data.* or run.eval_samples instead of what the runs have")
-      ->allow_extra_args(false);
+  command->add_option("FOLDER", options->folders, "run folders; plain files among them are left out")
+      ->required();
+  options->config.add_set_to(*command,
+                             "data.* or run.eval_samples instead of what the runs have; may be given again");
   options->device.add_to(*command, "cpu");
   command->add_option("--threads", options->threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));
   command->add_flag("--alone", options->alone, "test no ensembles, which take more memory than their models");
   command->add_flag("--json", options->json, "print one JSON value");
-  command->footer(
+  command->footer(footer(
       "The data and how many examples of them are those of each run. An ensemble answers with the mean of "
       "its\n"
-      "members' logits; runs are joined that have the same model and the same data.");
+      "members' logits; runs are joined that have the same model and the same data.",
+      {"subfleet test runs/first", "subfleet test runs/bytes/* --json"}));
   command->callback([options] { run(*options); });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "commands.h"
+#include "help.h"
 #include "training.h"
 
 namespace subfleet::cli {
@@ -41,7 +42,11 @@ void add_train_command(CLI::App& program, Ranks& ranks) {
   CLI::App* command = program.add_subcommand("train", "Train one model with a fleet of clients");
   options->add_to(*command, "run", "runs/DATE-FAMILY-OPTIMIZER");
   command->footer(
-      "Under mpirun, the ranks share every round; the result is the same for any number of them.");
+      footer("Under mpirun, the ranks share every round; the result is the same for any number of them.",
+             {"subfleet train --set code.family=gold --set run.rounds=200",
+              "subfleet train settings.toml --out runs/first",
+              "subfleet train --resume runs/first --set run.rounds=500",
+              "mpirun -n 4 subfleet train settings.toml"}));
   command->callback([options, &ranks] { train(*options, ranks); });
 }
 

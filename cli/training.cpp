@@ -41,10 +41,14 @@ void print_result(const std::filesystem::path& folder, uint32_t round, const Fle
 void TrainingOptions::add_to(CLI::App& command, const std::string& what, const std::string& default_folder) {
   config.add_to(command);
   command.add_option("--out", out, fmt::format("folder of the {} [{}]", what, default_folder))
-      ->check(not_empty());
+      ->check(not_empty())
+      ->type_name("DIR");
   command.add_option("--resume", resume, fmt::format("go on with the {} of this folder", what))
-      ->check(not_empty());
-  command.add_option("--init", init, "start from the weights of this safetensors file")->check(not_empty());
+      ->check(not_empty())
+      ->type_name("DIR");
+  command.add_option("--init", init, "start from the weights of this safetensors file")
+      ->check(not_empty())
+      ->type_name("FILE");
   device.add_to(command, fmt::format("cpu; of a resumed {}, what it had", what));
   command.add_option("--threads", threads, "0: one per core; the result is the same for any number")
       ->check(whole_number(0, 1024));

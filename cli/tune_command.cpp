@@ -13,6 +13,7 @@
 #include "charts/search_chart.h"
 #include "charts/text_chart.h"
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
 #include "report/progress.h"
 #include "report/terminal.h"
@@ -175,8 +176,10 @@ void add_tune_command(CLI::App& program, Ranks& ranks) {
       program.add_subcommand("tune", "Search for the best server learning rate, or another number");
   options->training.add_to(*command, "search", "runs/DATE-tune-FAMILY-OPTIMIZER");
   command->add_flag("--train", options->train, "then go on with the best candidate's run to run.rounds");
-  command->footer(
-      "The settings tune.* say what is searched, from where, and which accuracy is to be reached.");
+  command->footer(footer(
+      "The settings tune.* say what is searched, from where, and which accuracy is to be reached.",
+      {"subfleet tune --set server.optimizer=fedadam --train",
+       "subfleet tune settings.toml --out runs/search", "subfleet tune --resume runs/search --train"}));
   command->callback([options, &ranks] { tune(*options, ranks); });
 }
 

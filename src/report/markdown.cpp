@@ -1,11 +1,25 @@
 #include "report/markdown.h"
 
+#include <cctype>
+
 namespace subfleet {
+
+std::string markdown_text(std::string_view text) {
+  std::string safe;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool tag = text[i] == '<' && (std::isalpha(static_cast<unsigned char>(next)) != 0 || next == '/' ||
+                                        next == '!' || next == '?');
+    safe += tag ? "&lt;" : std::string(1, text[i]);
+  }
+  return safe;
+}
 
 std::string markdown_table(const std::vector<std::vector<std::string>>& lines) {
   const auto row = [](const std::vector<std::string>& cells) {
     std::string text = "|";
-    for (std::string cell : cells) {
+    for (const std::string& raw : cells) {
+      std::string cell = markdown_text(raw);
       for (size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
       text += " " + cell + " |";
     }

@@ -149,8 +149,9 @@ std::string sweep_table(const SweepResults& results) {
 std::string sweep_markdown(const SweepResults& results) {
   std::string trainers;
   for (const std::string& trainer : results.trainers) trainers += (trainers.empty() ? "" : "; ") + trainer;
-  return fmt::format("# {}\n\n{}\n{}\n\nTrained by {}.\n", results.title, markdown_table(lines_of(results)),
-                     explain(results), trainers);
+  return fmt::format("# {}\n\n{}\n{}\n\nTrained by {}.\n", markdown_text(results.title),
+                     markdown_table(lines_of(results)), markdown_text(explain(results)),
+                     markdown_text(trainers));
 }
 
 std::string sweep_json(const SweepResults& results) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace subfleet {
 namespace {
@@ -29,6 +31,15 @@ bool locale_is_utf8() {
 
 }  // namespace
 
+std::string in_locale(std::string text) {
+  if (locale_is_utf8()) return text;
+  for (const auto& [sign, ascii] : {std::pair(" ± ", " +-"), std::pair("✓", "y"), std::pair("✗", "n")}) {
+    for (size_t at = 0; (at = text.find(sign, at)) != std::string::npos;)
+      text.replace(at, std::strlen(sign), ascii);
+  }
+  return text;
+}
+
 size_t terminal_width(std::FILE* out) {
   constexpr size_t kUnknown = 80, kLeast = 20;
   winsize size{};
@@ -37,8 +48,10 @@ size_t terminal_width(std::FILE* out) {
 }
 
 Terminal look_at_terminal(std::FILE* out) {
+  // mpirun gives rank 0 a terminal of its own and passes on what is drawn there, to a file, too.
+  const bool by_mpirun = !setting("OMPI_COMM_WORLD_SIZE").empty();
   const bool interactive =
-      ::isatty(::fileno(out)) == 1 && setting("TERM") != "dumb" && !setting("TERM").empty();
+      !by_mpirun && ::isatty(::fileno(out)) == 1 && setting("TERM") != "dumb" && !setting("TERM").empty();
   return {.interactive = interactive,
           .unicode = locale_is_utf8(),
           .colour = interactive && setting("NO_COLOR").empty(),

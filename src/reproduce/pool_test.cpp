@@ -152,8 +152,8 @@ TEST(Pool, IsOfOneProcessUnlessItOnlyLooks) {
   const TemporaryFolder folder;
   const Pool pool(folder / "p");
   EXPECT_THROW(Pool(folder / "p"), Error);
-  EXPECT_NO_THROW(Pool(folder / "p", Pool::Use::kLook));
-  EXPECT_NO_THROW(Pool(folder / "none", Pool::Use::kLook));
+  EXPECT_NO_THROW(Pool(folder / "p", Pool::Use::kReadOnly));
+  EXPECT_NO_THROW(Pool(folder / "none", Pool::Use::kReadOnly));
   EXPECT_FALSE(std::filesystem::exists(folder / "none"));
 }
 

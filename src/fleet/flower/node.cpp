@@ -126,6 +126,7 @@ class Node {
       });
     }
     threads.clear();
+    done_ = true;
     if (reachable) {
       FleetClient client = make_client([this] { return stopping(); }, owner_.say);
       guarded([&] { pending_.wait_until_taken(client, membership_.id()); });
@@ -136,7 +137,7 @@ class Node {
   }
 
   void serve(FleetClient& client, JobRunner& runner) {
-    while (!stopping()) {
+    while (!stopping() && !took_all_) {
       const uint64_t known_as = membership_.id();
       try {
         if (const auto envelope = next_message(client)) answer(client, *envelope, runner);
@@ -160,7 +161,7 @@ class Node {
     double wait = kShortestWait;
     while (!stopping()) {
       if (options_.max_jobs > 0 && jobs_taken_ == options_.max_jobs) {
-        done_ = true;
+        took_all_ = true;
         break;
       }
       wire::PullMessagesRequest request;
@@ -261,7 +262,8 @@ class Node {
   std::deque<JobRunner> runners_;  // one per thread
   Membership membership_;
   PendingReplies pending_;
-  std::atomic<bool> done_ = false;
+  std::atomic<bool> done_ = false;      // nothing more is asked or answered
+  std::atomic<bool> took_all_ = false;  // max_jobs were taken; what was taken is still answered
   std::mutex waiting_;
   uint64_t jobs_taken_ = 0;  // guarded by waiting_
   std::mutex mutex_;         // guards what follows
