@@ -1,10 +1,14 @@
 // The commands that look rather than train, as a user meets them.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "markup_check.h"
@@ -262,13 +266,55 @@ TEST(Report, ComparesRunsInATableAndAPage) {
   EXPECT_EQ(run_program({"report", (folder / "nothing").string()}).status, 2);
 }
 
-TEST(Help, EveryCommandHasOne) {
-  for (const char* command : {"train", "tune", "plan", "codes", "data", "report", "test", "devices"}) {
+// The commands that a help lists under "Subcommands:".
+std::vector<std::string> listed_commands(const std::string& help) {
+  std::istringstream lines(help.substr(std::min(help.find("\nSubcommands:\n"), help.size())));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() > 2 && line.starts_with("  ") && line[2] != ' ')
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  }
+  return names;
+}
+
+// Examples are of the command and have its options alone.
+void expect_examples(const std::string& help, const std::string& command) {
+  const size_t at = help.find("\nExamples:\n");
+  ASSERT_NE(at, std::string::npos) << command;
+  std::istringstream lines(help.substr(at + 11));
+  size_t examples = 0;
+  for (std::string line; std::getline(lines, line) && !line.empty(); ++examples) {
+    EXPECT_NE(line.find(command), std::string::npos) << line;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const bool known = !word.starts_with("--") || help.find("  " + word + " ") != std::string::npos;
+      EXPECT_TRUE(known) << word << " of " << line;
+    }
+  }
+  EXPECT_GT(examples, 0u) << command;
+}
+
+TEST(Help, EveryCommandHasOneWithExamplesOfItsOptions) {
+  const std::vector<std::string> commands = listed_commands(run_program({"--help"}).out);
+  EXPECT_EQ(commands.size(), 13u);
+  for (const std::string& command : commands) {
     const Outcome outcome = run_program({command, "--help"});
     EXPECT_EQ(outcome.status, 0);
-    EXPECT_GT(outcome.out.size(), 100u) << command;
+    EXPECT_EQ(outcome.out.find("TEXT"), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("KEY=VALUE ..."), std::string::npos) << outcome.out;
+    const std::vector<std::string> inner = listed_commands(outcome.out);
+    if (inner.empty()) expect_examples(outcome.out, "subfleet " + command);
+    for (const std::string& name : inner)
+      expect_examples(run_program({command, name, "--help"}).out,
+                      fmt::format("subfleet {} {}", command, name));
   }
   EXPECT_EQ(run_program({}).status, 2);
+}
+
+TEST(Help, ErrorsNameTheHelpOfTheirCommand) {
+  expect_one_line_error(run_program({"data", "info"}), 2, "'subfleet data info --help'");
+  expect_one_line_error(run_program({"report"}), 2, "'subfleet report --help'");
+  expect_one_line_error(run_program({}), 2, "'subfleet --help'");
 }
 
 }  // namespace

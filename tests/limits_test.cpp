@@ -119,10 +119,12 @@ TEST(Limits, MomentsThatAreNotFiniteAreRefused) {
   const float infinity = std::numeric_limits<float>::infinity();
   checkpoint.replace(checkpoint.size() - sizeof infinity, sizeof infinity,
                      reinterpret_cast<const char*>(&infinity), sizeof infinity);
-  const std::string hash = "\"hash\"";
-  ASSERT_NE(checkpoint.find(hash), std::string::npos);
-  checkpoint.replace(checkpoint.find(hash), hash.size(),
-                     "\"none\"");  // as in a checkpoint from before hashes
+  // As in a checkpoint from before formats and hashes.
+  for (const std::string name : {"\"hash\"", "\"format\""}) {
+    const size_t at = checkpoint.find(name);
+    ASSERT_NE(at, std::string::npos);
+    checkpoint.replace(at + 1, 1, "_");
+  }
   write_file(folder / "run" / "checkpoint.safetensors", checkpoint);
   expect_one_line_error(run_program({"train", "--resume", (folder / "run").string()}), 2, "are not finite");
 }

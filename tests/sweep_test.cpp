@@ -201,7 +201,7 @@ TEST(Sweep, BadRequestsAreOneLineWithStatusTwo) {
     EXPECT_FALSE(std::filesystem::exists(folder / "s" / run)) << "nothing starts before all is checked";
   const std::vector<std::string> command{"sweep", tiny_file(folder), "--out", out};
   expect_one_line_error(run_program(with(command, {"--only", "gold"})), 2, "part of no run's name");
-  expect_one_line_error(run_program(with(command, {"--seeds", "3"})), 2, "only 2 seeds");
+  expect_one_line_error(run_program(with(command, {"--seeds", "3"})), 2, "more than the 2 of");
   expect_one_line_error(run_program(with(command, {"--set", "run.seed=4"})), 2, "the list 'seeds'");
   expect_one_line_error(run_program(with(command, {"--device", "abacus"})), 2, "abacus");
   expect_one_line_error(run_program({"sweep", (folder / "none.toml").string()}), 2, "none.toml");

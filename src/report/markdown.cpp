@@ -7,6 +7,13 @@ namespace subfleet {
 std::string markdown_text(std::string_view text) {
   std::string safe;
   for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`') {  // code is shown as it is
+      const size_t end = text.find('`', i + 1);
+      if (end != std::string_view::npos) {
+        safe += text.substr(i, end - i);
+        i = end;
+      }
+    }
     const char next = i + 1 < text.size() ? text[i + 1] : ' ';
     const bool tag = text[i] == '<' && (std::isalpha(static_cast<unsigned char>(next)) != 0 || next == '/' ||
                                         next == '!' || next == '?');

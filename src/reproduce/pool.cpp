@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "base/file.h"
 #include "search/candidate_runs.h"
@@ -90,7 +90,8 @@ std::set<std::string> read_trainers(const Json& json) {
 // be read, the last of a machine that stopped, is left out.
 std::map<std::string, double> read_times(const fs::path& path) {
   std::map<std::string, double> times;
-  std::ifstream file(path);
+  if (!fs::exists(path)) return times;
+  std::istringstream file(read_file(path));
   for (std::string line; std::getline(file, line);) {
     try {
       const Json one = Json::parse(line);
@@ -238,8 +239,9 @@ std::vector<std::string> Pool::trainers(const Experiment& experiment) const {
 void Pool::add_time(std::span<const Trial> together, double seconds) const {
   Json names = Json::array();
   for (const Trial& trial : together) names.push_back(trial.path.filename().string());
-  std::ofstream file(path_ / kTimes, std::ios::app);
-  file << Json{{"seconds", seconds}, {"trials", names}}.dump() + "\n";
+  const fs::path times = path_ / kTimes;
+  const std::string before = fs::exists(times) ? read_file(times) : "";
+  write_file(times, before + Json{{"seconds", seconds}, {"trials", names}}.dump() + "\n");
 }
 
 std::optional<double> Pool::seconds(std::span<const Experiment> experiments) const {

@@ -36,7 +36,7 @@ data.writers = 10
 round = { clients = 4, client_lr = 0.2 }
 server.optimizer = "fedadam"
 run = { rounds = 2, eval_every = 1 }
-tune = { target = "1.2x", window = 1, steps = 1, outward = 0, max_rounds = 4 }
+tune = { target = "1.2x", window = 1, steps = 1, outward = 0, max_rounds = 2 }
 [[run]]
 name = "none"
 settings.code.family = "none"

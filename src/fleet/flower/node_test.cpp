@@ -18,12 +18,14 @@ constexpr size_t kObjectsOfReply = 3;  // Message, RecordDict, ConfigRecord
 // A node that runs until it is told to stop.
 class RunningNode {
  public:
-  explicit RunningNode(const TestSuperLink& link)
+  explicit RunningNode(const TestSuperLink& link, uint32_t threads = 1, uint64_t max_jobs = 0)
       : options_{.superlink = link.address(),
                  .ca = {},
                  .key = {},
                  .heartbeat = kHeartbeat,
-                 .device = "reference"},
+                 .device = "reference",
+                 .threads = threads,
+                 .max_jobs = max_jobs},
         thread_([this] {
           summary_ = run_node(options_, data_,
                               {.stop = [this] { return stop_.load(); }, .say = [](const std::string&) {}});
@@ -112,6 +114,18 @@ TEST(SignsOfLife, EndWhenTheNodeHasLeft) {
   node.stop();
   node.wait_for_end();
   EXPECT_EQ(link.asked().back().name, "unregister-node");
+}
+
+TEST(MaxJobs, TheLastJobIsAnsweredThoughOtherThreadsTakeNoMore) {
+  TestSuperLink link;
+  link.hold_objects(true);
+  RunningNode node(link, /*threads=*/2, /*max_jobs=*/1);
+  ASSERT_TRUE(link.wait_for("pull-messages", 1));
+  link.offer_job(/*ttl=*/5);
+  ASSERT_TRUE(link.wait_for("pull-object", 3));  // by now the other thread knows that all are taken
+  link.hold_objects(false);
+  EXPECT_TRUE(link.wait_for("push-messages", 1));
+  EXPECT_EQ(node.wait_for_end().refused, 1u);
 }
 
 TEST_F(Lingering, LastsUntilTheReplyWasTaken) {

@@ -54,7 +54,16 @@ class TestSuperLink {
   std::string address() const { return fmt::format("127.0.0.1:{}", port_); }
 
   // Gives the node a query that expires after so many seconds.
-  void offer_query(double ttl) {
+  void offer_query(double ttl) { offer("query", ttl); }
+  // The same message as a job, which it is not: the node refuses it.
+  void offer_job(double ttl) { offer("train", ttl); }
+  // Whether what messages hold is still on its way.
+  void hold_objects(bool hold) {
+    const std::lock_guard lock(mutex_);
+    holding_objects_ = hold;
+  }
+
+  void offer(std::string_view type, double ttl) {
     const std::lock_guard lock(mutex_);
     wire::ConfigRecord config;
     config.add_items()->set_key("protocol");
@@ -65,7 +74,7 @@ class TestSuperLink {
     wire::Metadata& metadata = *message.mutable_metadata();
     metadata.set_run_id(5);
     metadata.set_dst_node_id(node_id_);
-    metadata.set_message_type("query");
+    metadata.set_message_type(std::string(type));
     metadata.set_created_at(unix_time());
     metadata.set_ttl(ttl);
     metadata.set_message_id(store("Message", {records}, message.SerializeAsString()));
@@ -201,8 +210,8 @@ class TestSuperLink {
       request.ParseFromString(body);
       const auto at = objects_.find(request.object_id());
       response.set_object_found(at != objects_.end());
-      response.set_object_available(at != objects_.end());
-      if (at != objects_.end()) response.set_object_content(at->second);
+      response.set_object_available(at != objects_.end() && !holding_objects_);
+      if (response.object_available()) response.set_object_content(at->second);
       return response.SerializeAsString();
     }
     if (name == "push-messages") {
@@ -250,7 +259,7 @@ class TestSuperLink {
   std::vector<wire::Message> offered_;
   std::map<std::string, std::string> objects_;
   uint64_t node_id_ = 7;
-  bool known_ = false, holding_ = false, killed_ = false;
+  bool known_ = false, holding_ = false, holding_objects_ = false, killed_ = false;
   std::vector<std::jthread> threads_;
   std::jthread accepting_;
 };

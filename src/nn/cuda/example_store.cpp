@@ -25,8 +25,9 @@ void ExampleStore::make_room() {
 std::vector<StoredExamples> ExampleStore::of_clients(std::span<const uint32_t> clients,
                                                      const ModelSpec& model, cudaStream_t stream) {
   std::vector<uint32_t> missing;
+  std::set<uint32_t>& checked = checked_[needs_of(model)];
   for (const uint32_t client : clients) {
-    if (!clients_.contains(client)) missing.push_back(client);
+    if (!clients_.contains(client) || !checked.contains(client)) missing.push_back(client);
   }
   std::ranges::sort(missing);
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
@@ -36,7 +37,10 @@ std::vector<StoredExamples> ExampleStore::of_clients(std::span<const uint32_t> c
     source_.read_train(missing[i], read[i]);
     check(read[i], model, fmt::format("client {}", missing[i]));
   });
-  for (size_t i = 0; i < missing.size(); ++i) clients_[missing[i]] = put(read[i], stream);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (!clients_.contains(missing[i])) clients_[missing[i]] = put(read[i], stream);
+  }
+  checked.insert(missing.begin(), missing.end());
 
   std::vector<StoredExamples> found;
   found.reserve(clients.size());
@@ -46,9 +50,10 @@ std::vector<StoredExamples> ExampleStore::of_clients(std::span<const uint32_t> c
 
 StoredExamples ExampleStore::test_set(const ModelSpec& model, size_t chunk, cudaStream_t stream) {
   const Examples& test = source_.test_set();
-  check_examples(test, model, "evaluation");
+  const Needs needs = needs_of(model);
+  if (!test_checked_.contains(needs)) check(test, model, "evaluation");
+  test_checked_.insert(needs);
   if (test_labels_.size() == 0 && test.count() > 0) {
-    check(test, model, "evaluation");
     const size_t padded = (test.count() + chunk - 1) / chunk * chunk;
     test_inputs_ = Buffer<float>(padded * test.features);
     test_labels_ = Buffer<int32_t>(padded);
@@ -58,6 +63,13 @@ StoredExamples ExampleStore::test_set(const ModelSpec& model, size_t chunk, cuda
     test_labels_.upload(test.labels, stream);
   }
   return {test_inputs_.data(), test_labels_.data(), static_cast<uint32_t>(test.count())};
+}
+
+ExampleStore::Needs ExampleStore::needs_of(const ModelSpec& model) {
+  const LayerSpec& first = model.layers.front();
+  return {.features = model.input.size(),
+          .classes = class_count(model),
+          .symbols = first.type == "embedding" ? first.symbols : 0};
 }
 
 void ExampleStore::check(const Examples& examples, const ModelSpec& model, const std::string& whose) const {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "nn/cuda/device.h"
@@ -35,6 +37,13 @@ class ExampleStore {
   StoredExamples test_set(const ModelSpec& model, size_t chunk, cudaStream_t stream);
 
  private:
+  // What examples are checked for: other models may take less.
+  struct Needs {
+    size_t features = 0, classes = 0, symbols = 0;
+    auto tie() const { return std::tie(features, classes, symbols); }
+    bool operator<(const Needs& other) const { return tie() < other.tie(); }
+  };
+  static Needs needs_of(const ModelSpec& model);
   void check(const Examples& examples, const ModelSpec& model, const std::string& whose) const;
   StoredExamples put(const Examples& examples, cudaStream_t stream);
   std::byte* room(size_t bytes);
@@ -46,6 +55,8 @@ class ExampleStore {
   std::vector<Buffer<std::byte>> slabs_;
   size_t used_ = 0;  // of the last slab
   std::map<uint32_t, StoredExamples> clients_;
+  std::map<Needs, std::set<uint32_t>> checked_;  // clients that models with these needs can take
+  std::set<Needs> test_checked_;
   Buffer<float> test_inputs_;
   Buffer<int32_t> test_labels_;
 };
