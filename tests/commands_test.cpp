@@ -268,9 +268,12 @@ TEST(Report, ComparesRunsInATableAndAPage) {
 
 // The commands that a help lists under "Subcommands:".
 std::vector<std::string> listed_commands(const std::string& help) {
-  std::istringstream lines(help.substr(std::min(help.find("\nSubcommands:\n"), help.size())));
+  const std::string title = "\nSubcommands:\n";
+  const size_t at = help.find(title);
+  if (at == std::string::npos) return {};
+  std::istringstream lines(help.substr(at + title.size()));
   std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line) && !line.empty();) {
     if (line.size() > 2 && line.starts_with("  ") && line[2] != ' ')
       names.push_back(line.substr(2, line.find(' ', 2) - 2));
   }

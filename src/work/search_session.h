@@ -35,8 +35,8 @@ class SearchSession {
 
   // Begins in a new or empty folder.
   void begin(const std::filesystem::path& folder);
-  // Goes on with the search of a folder. Throws Error, before anything is written, if it cannot go on with the
-  // session's settings and data.
+  // Goes on with the search of a folder. Throws Error, before anything is written, if it cannot go on with
+  // the session's settings and data.
   void resume(SearchFolder folder);
 
   const RateSearch& search() const { return search_; }
