@@ -10,7 +10,7 @@
 #include <exception>
 #include <vector>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
 #include "subfleet/thread_pool.h"

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/stopwatch.h"
-#include "base/text.h"
 #include "checks.h"
 #include "help.h"
+#include "subfleet/base/stopwatch.h"
+#include "subfleet/base/text.h"
 #include "subfleet/codec.h"
 
 namespace subfleet::cli {

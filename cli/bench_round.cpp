@@ -12,12 +12,12 @@
 #include <memory>
 #include <vector>
 
-#include "base/peak_memory.h"
-#include "nn/training_operations.h"
-#include "search/candidate_runs.h"
+#include "subfleet/base/peak_memory.h"
 #include "subfleet/error.h"
+#include "subfleet/layer_sites.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
+#include "subfleet/search/candidate_runs.h"
 #include "subfleet/thread_pool.h"
 #include "subfleet/trainer.h"
 

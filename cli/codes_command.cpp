@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/png.h"
-#include "charts/book_picture.h"
 #include "checks.h"
-#include "codes/quality.h"
 #include "commands.h"
 #include "help.h"
-#include "page/output_file.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/png.h"
+#include "subfleet/charts/book_picture.h"
 #include "subfleet/codes.h"
+#include "subfleet/codes/quality.h"
 #include "subfleet/error.h"
+#include "subfleet/page/output_file.h"
 #include "wait_line.h"
 
 namespace subfleet::cli {

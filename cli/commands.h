@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "fleet/ranks.h"
+#include "subfleet/fleet/ranks.h"
 
 // One file per command. Each function adds its command, options and callback to the program.
 namespace subfleet::cli {

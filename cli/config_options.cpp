@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
-#include "work/model_path.h"
+#include "subfleet/work/model_path.h"
 
 namespace subfleet::cli {
 

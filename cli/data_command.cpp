@@ -10,18 +10,18 @@
 #include <string_view>
 #include <vector>
 
-#include "base/png.h"
-#include "base/text.h"
 #include "checks.h"
 #include "config_options.h"
-#include "data/contact_sheet.h"
-#include "data/path_name.h"
-#include "data/recognise.h"
 #include "help.h"
-#include "page/output_file.h"
+#include "subfleet/base/png.h"
+#include "subfleet/base/text.h"
 #include "subfleet/config.h"
 #include "subfleet/data.h"
+#include "subfleet/data/contact_sheet.h"
+#include "subfleet/data/path_name.h"
+#include "subfleet/data/recognise.h"
 #include "subfleet/error.h"
+#include "subfleet/page/output_file.h"
 #include "wait_line.h"
 
 namespace subfleet::cli {

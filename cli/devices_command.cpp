@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "commands.h"
 #include "help.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/examples.h"
 #include "subfleet/thread_pool.h"

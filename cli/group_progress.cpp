@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "report/terminal.h"
+#include "subfleet/report/terminal.h"
 
 namespace subfleet::cli {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "report/progress.h"
-#include "work/group_observer.h"
+#include "subfleet/report/progress.h"
+#include "subfleet/work/group_observer.h"
 
 namespace subfleet::cli {
 

@@ -17,13 +17,13 @@
 #include <system_error>
 #include <vector>
 
-#include "base/version.h"
 #include "commands.h"
-#include "fleet/ranks.h"
 #include "help.h"
 #include "interrupt.h"
+#include "subfleet/base/version.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/ranks.h"
 
 namespace {
 

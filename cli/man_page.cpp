@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-#include "base/version.h"
 #include "help.h"
 #include "program_parts.h"
+#include "subfleet/base/version.h"
 #include "subfleet/config.h"
 
 namespace subfleet::cli {

@@ -11,16 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "checks.h"
 #include "commands.h"
 #include "help.h"
-#include "model/layers.h"
 #include "named_model.h"
-#include "nn/network.h"
-#include "nn/training_operations.h"
+#include "subfleet/base/text.h"
 #include "subfleet/codes.h"
 #include "subfleet/error.h"
+#include "subfleet/layer_sites.h"
 #include "subfleet/submodel.h"
 
 namespace subfleet::cli {
@@ -70,10 +68,6 @@ SubModelSize size_at(const ModelSpec& model, double keep) {
   }
   const SubModel sub(model, kept);
   return {.keep = keep, .parameters = sub.size(), .operations = training_operations(sub.spec())};
-}
-
-double forward_operations(const LayerSite& site) {
-  return layer_type(site.spec.type).forward_operations(site.spec, site.input);
 }
 
 double forward_operations(const ModelSpec& model) {

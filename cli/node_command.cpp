@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-#include "base/peak_memory.h"
-#include "base/text.h"
 #include "checks.h"
 #include "config_options.h"
-#include "fleet/node.h"
 #include "help.h"
 #include "interrupt.h"
+#include "subfleet/base/peak_memory.h"
+#include "subfleet/base/text.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/node.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet::cli {

@@ -15,23 +15,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/text.h"
-#include "charts/text_chart.h"
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
-#include "page/output_file.h"
-#include "page/page.h"
-#include "report/csv.h"
-#include "report/curves.h"
-#include "report/differences.h"
-#include "report/run_groups.h"
-#include "report/terminal.h"
-#include "results/run_measures.h"
 #include "run_folders.h"
-#include "store/run_writer.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/text_chart.h"
 #include "subfleet/error.h"
+#include "subfleet/page/output_file.h"
+#include "subfleet/page/page.h"
+#include "subfleet/report/csv.h"
+#include "subfleet/report/curves.h"
+#include "subfleet/report/differences.h"
+#include "subfleet/report/run_groups.h"
+#include "subfleet/report/terminal.h"
+#include "subfleet/results/run_measures.h"
+#include "subfleet/store/run_writer.h"
 
 namespace subfleet::cli {
 namespace {

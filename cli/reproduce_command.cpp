@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "checks.h"
 #include "commands.h"
 #include "config_options.h"
@@ -17,12 +16,13 @@
 #include "help.h"
 #include "installed_files.h"
 #include "interrupt.h"
-#include "report/reproduce_report.h"
-#include "report/terminal.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/report/reproduce_report.h"
+#include "subfleet/report/terminal.h"
+#include "subfleet/work/experiment_library.h"
+#include "subfleet/work/reproduction.h"
 #include "together.h"
-#include "work/experiment_library.h"
-#include "work/reproduction.h"
 
 namespace subfleet::cli {
 namespace {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "checks.h"
 #include "commands.h"
 #include "config_options.h"
@@ -15,13 +13,15 @@
 #include "group_progress.h"
 #include "help.h"
 #include "interrupt.h"
-#include "report/sweep_report.h"
-#include "report/terminal.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
-#include "sweep/plan.h"
-#include "sweep/sweep_folder.h"
+#include "subfleet/report/sweep_report.h"
+#include "subfleet/report/terminal.h"
+#include "subfleet/sweep/plan.h"
+#include "subfleet/sweep/sweep_folder.h"
+#include "subfleet/work/sweep_session.h"
 #include "together.h"
-#include "work/sweep_session.h"
 
 namespace subfleet::cli {
 namespace {

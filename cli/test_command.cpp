@@ -9,18 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "checks.h"
 #include "commands.h"
 #include "config_options.h"
 #include "device_options.h"
 #include "help.h"
 #include "run_folders.h"
-#include "store/run_folder.h"
-#include "store/run_writer.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/store/run_folder.h"
+#include "subfleet/store/run_writer.h"
 #include "subfleet/thread_pool.h"
-#include "work/ensembles.h"
+#include "subfleet/work/ensembles.h"
 
 namespace subfleet::cli {
 namespace {
@@ -80,9 +80,10 @@ void print_table(const std::vector<TrainedModel>& runs, const std::vector<Joined
   };
   for (const TrainedModel& run : runs) add(run.name, run.model, run.score);
   for (const JoinedModels& joined : ensembles) {
-    if (joined.misfit.empty())
+    if (joined.misfit.empty()) {
       add(fmt::format("ensemble of {}", joined.members.size()), runs[joined.members.front()].model,
           joined.score);
+    }
   }
   fmt::print("{}", align_table(lines, "llrrr"));
   for (const JoinedModels& joined : ensembles) {

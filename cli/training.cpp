@@ -8,17 +8,17 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "checks.h"
 #include "interrupt.h"
-#include "report/progress.h"
-#include "report/round_progress.h"
-#include "report/terminal.h"
-#include "results/run_measures.h"
-#include "store/run_folder.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/report/progress.h"
+#include "subfleet/report/round_progress.h"
+#include "subfleet/report/terminal.h"
+#include "subfleet/results/run_measures.h"
+#include "subfleet/store/run_folder.h"
+#include "subfleet/store/session.h"
 
 namespace subfleet::cli {
 namespace {

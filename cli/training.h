@@ -8,10 +8,10 @@
 
 #include "config_options.h"
 #include "device_options.h"
-#include "fleet/ranks.h"
 #include "subfleet/fleet.h"
-#include "work/opened_fleet.h"
-#include "work/training_session.h"
+#include "subfleet/fleet/ranks.h"
+#include "subfleet/work/opened_fleet.h"
+#include "subfleet/work/training_session.h"
 
 // What the commands that train share.
 namespace subfleet::cli {

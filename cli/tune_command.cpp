@@ -8,21 +8,21 @@
 #include <string>
 #include <utility>
 
-#include "base/text.h"
-#include "charts/chart.h"
-#include "charts/search_chart.h"
-#include "charts/text_chart.h"
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
-#include "report/progress.h"
-#include "report/terminal.h"
-#include "search/search_folder.h"
-#include "search/search_report.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/chart.h"
+#include "subfleet/charts/search_chart.h"
+#include "subfleet/charts/text_chart.h"
 #include "subfleet/error.h"
 #include "subfleet/rate_search.h"
+#include "subfleet/report/progress.h"
+#include "subfleet/report/terminal.h"
+#include "subfleet/search/search_folder.h"
+#include "subfleet/search/search_report.h"
+#include "subfleet/work/search_session.h"
 #include "training.h"
-#include "work/search_session.h"
 
 namespace subfleet::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/terminal.h"
+#include "subfleet/report/terminal.h"
 
 namespace subfleet::cli {
 

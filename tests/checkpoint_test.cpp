@@ -6,13 +6,13 @@
 
 #include <cstring>
 
-#include "base/file.h"
 #include "forwarding_fleet.h"
-#include "store/run_writer.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/sweep/sweep_folder.h"
 #include "subfleet/training.h"
-#include "sweep/sweep_folder.h"
 #include "temporary_folder.h"
 #include "tiny_run.h"
 

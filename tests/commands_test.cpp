@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "markup_check.h"
 #include "program.h"
 #include "python_data.h"
+#include "subfleet/base/file.h"
 #include "temporary_folder.h"
 
 namespace subfleet {
@@ -307,9 +307,10 @@ TEST(Help, EveryCommandHasOneWithExamplesOfItsOptions) {
     EXPECT_EQ(outcome.out.find("KEY=VALUE ..."), std::string::npos) << outcome.out;
     const std::vector<std::string> inner = listed_commands(outcome.out);
     if (inner.empty()) expect_examples(outcome.out, "subfleet " + command);
-    for (const std::string& name : inner)
+    for (const std::string& name : inner) {
       expect_examples(run_program({command, name, "--help"}).out,
                       fmt::format("subfleet {} {}", command, name));
+    }
   }
   EXPECT_EQ(run_program({}).status, 2);
 }

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "subfleet/config.h"
 #include "subfleet/trainer.h"
 #include "temporary_folder.h"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "subfleet/trainer.h"
 #include "temporary_folder.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "work/group_observer.h"
+#include "subfleet/work/group_observer.h"
 
 namespace subfleet {
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "temporary_folder.h"
 
 // What the program does with files that would hurt it and with less memory than it needs.

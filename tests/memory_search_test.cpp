@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "search/candidate_runs.h"
+#include "subfleet/search/candidate_runs.h"
 #include "tiny_search.h"
 
 namespace subfleet {

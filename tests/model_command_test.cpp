@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "subfleet/model.h"
 #include "temporary_folder.h"
 

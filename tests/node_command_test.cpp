@@ -5,8 +5,8 @@
 #include <chrono>
 #include <csignal>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

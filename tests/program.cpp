@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

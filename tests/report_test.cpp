@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "program.h"
-#include "store/round_log.h"
+#include "subfleet/base/file.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/round_log.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

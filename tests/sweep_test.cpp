@@ -6,9 +6,9 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "markup_check.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

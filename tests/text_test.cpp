@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "subfleet/safetensors.h"
 #include "temporary_folder.h"
 

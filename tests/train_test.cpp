@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "subfleet/model.h"
 #include "subfleet/random.h"
 #include "subfleet/safetensors.h"

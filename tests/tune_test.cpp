@@ -8,8 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "program.h"
+#include "subfleet/base/file.h"
 #include "subfleet/random.h"
 #include "temporary_folder.h"
 

@@ -59,4 +59,7 @@ std::string trainer_kernels(std::string_view device);
 double trainer_peak(std::string_view device, ThreadPool& pool);
 uint64_t trainer_memory(std::string_view device);
 
+// A client's update: `given` becomes the f32 difference of the trained and the given weights.
+void make_update(std::span<const float> trained, std::span<float> given);
+
 }  // namespace subfleet

@@ -3,10 +3,10 @@
 #include <mutex>
 #include <utility>
 
-#include "report/progress.h"
-#include "report/round_progress.h"
-#include "report/terminal.h"
 #include "run.h"
+#include "subfleet/report/progress.h"
+#include "subfleet/report/round_progress.h"
+#include "subfleet/report/terminal.h"
 
 namespace subfleet::python {
 

@@ -6,7 +6,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "codes/quality.h"
+#include "subfleet/codes/quality.h"
 
 namespace subfleet::python {
 namespace {

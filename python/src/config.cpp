@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "bindings.h"
 #include "config_values.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet::python {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
+#include <toml++/toml.h>
 
-#include "base/toml_text.h"
 #include "subfleet/error.h"
 
 namespace subfleet::python {
@@ -24,7 +24,7 @@ nb::object object_of(const toml::node& node) {
 }  // namespace
 
 nb::object value_of(const std::string& toml) {
-  return object_of(*parse_toml("value = " + toml, "value").get("value"));
+  return object_of(*toml::parse("value = " + toml).get("value"));
 }
 
 // A Python value as the text that a user would write after `--set NAME=`.

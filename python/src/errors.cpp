@@ -1,7 +1,7 @@
 #include <string>
 
-#include "base/text.h"
 #include "bindings.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/run.h"
 

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <string>
 
-#include "store/session.h"
 #include "subfleet/fleet.h"
+#include "subfleet/store/session.h"
 #include "subfleet/thread_pool.h"
 
 namespace subfleet::python {

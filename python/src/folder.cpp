@@ -9,9 +9,9 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "store/run_folder.h"
-#include "store/saved_config.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/run_folder.h"
+#include "subfleet/store/saved_config.h"
 
 namespace subfleet::python {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "fleet/remote/client_messages.h"
-#include "nn/client_pipeline.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/client_messages.h"
 #include "subfleet/random.h"
 #include "subfleet/run.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet::python {
 namespace {

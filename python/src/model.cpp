@@ -9,7 +9,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "server/message.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet::python {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/version.h"
 #include "bindings.h"
+#include "subfleet/base/version.h"
 
 NB_MODULE(_core, m) {
   using namespace subfleet::python;

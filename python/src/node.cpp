@@ -9,9 +9,9 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "fleet/remote/job_runner.h"
-#include "fleet/remote/node_data.h"
 #include "subfleet/config.h"
+#include "subfleet/fleet/remote/job_runner.h"
+#include "subfleet/fleet/remote/node_data.h"
 
 namespace subfleet::python {
 namespace {

@@ -8,13 +8,13 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "data/absent.h"
 #include "fleet.h"
-#include "fleet/remote/remote_fleet.h"
-#include "report/progress.h"
-#include "report/round_progress.h"
 #include "run.h"
+#include "subfleet/data/absent.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/remote_fleet.h"
+#include "subfleet/report/progress.h"
+#include "subfleet/report/round_progress.h"
 
 namespace subfleet::python {
 namespace {

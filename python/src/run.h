@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fleet.h"
-#include "work/training_session.h"
+#include "subfleet/work/training_session.h"
 
 namespace subfleet::python {
 

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "subfleet/base/file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

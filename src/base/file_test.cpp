@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "subfleet/base/file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
-#include "base/peak_memory.h"
+#include "subfleet/base/peak_memory.h"
 
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 
 namespace subfleet {
 

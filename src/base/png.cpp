@@ -1,11 +1,11 @@
-#include "base/png.h"
+#include "subfleet/base/png.h"
 
 #include <png.h>
 
 #include <cstring>
 #include <string>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

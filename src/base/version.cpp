@@ -1,4 +1,4 @@
-#include "base/version.h"
+#include "subfleet/base/version.h"
 
 #include <fmt/format.h>
 

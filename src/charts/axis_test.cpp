@@ -1,4 +1,4 @@
-#include "charts/axis.h"
+#include "subfleet/charts/axis.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "charts/book_picture.h"
+#include "subfleet/charts/book_picture.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "charts/axis.h"
 #include "charts/bitmap_font.h"
 #include "charts/canvas.h"
+#include "subfleet/charts/axis.h"
 
 namespace subfleet {
 namespace {

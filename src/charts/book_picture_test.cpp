@@ -1,4 +1,4 @@
-#include "charts/book_picture.h"
+#include "subfleet/charts/book_picture.h"
 
 #include <gtest/gtest.h>
 

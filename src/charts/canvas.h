@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/png.h"
+#include "subfleet/base/png.h"
 
 namespace subfleet {
 

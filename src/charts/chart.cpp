@@ -1,4 +1,4 @@
-#include "charts/chart.h"
+#include "subfleet/charts/chart.h"
 
 #include <algorithm>
 #include <cmath>

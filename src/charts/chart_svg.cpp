@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
-#include "charts/chart.h"
 #include "charts/chart_style.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/chart.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "charts/chart.h"
+#include "subfleet/charts/chart.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "base/text.h"
-#include "charts/text_chart.h"
 #include "markup_check.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/text_chart.h"
 
 namespace subfleet {
 namespace {

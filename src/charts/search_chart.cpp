@@ -1,11 +1,11 @@
-#include "charts/search_chart.h"
+#include "subfleet/charts/search_chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 

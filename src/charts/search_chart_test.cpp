@@ -1,4 +1,4 @@
-#include "charts/search_chart.h"
+#include "subfleet/charts/search_chart.h"
 
 #include <gtest/gtest.h>
 

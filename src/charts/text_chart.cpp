@@ -1,4 +1,4 @@
-#include "charts/text_chart.h"
+#include "subfleet/charts/text_chart.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 namespace {

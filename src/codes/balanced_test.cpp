@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codes/families.h"
-#include "codes/quality.h"
 #include "codes/words.h"
+#include "subfleet/codes/quality.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

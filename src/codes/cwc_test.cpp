@@ -7,9 +7,9 @@
 #include "codes/bounds.h"
 #include "codes/hadamard.h"
 #include "codes/lexicode.h"
-#include "codes/quality.h"
 #include "codes/spread.h"
 #include "subfleet/codes.h"
+#include "subfleet/codes/quality.h"
 
 namespace subfleet {
 namespace {

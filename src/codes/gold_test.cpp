@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "codes/quality.h"
 #include "subfleet/codes.h"
+#include "subfleet/codes/quality.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "codes/families.h"
-#include "codes/quality.h"
+#include "subfleet/codes/quality.h"
 
 namespace subfleet {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "codes/quality.h"
 #include "codes/words.h"
+#include "subfleet/codes/quality.h"
 
 namespace subfleet {
 namespace {

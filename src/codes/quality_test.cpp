@@ -1,4 +1,4 @@
-#include "codes/quality.h"
+#include "subfleet/codes/quality.h"
 
 #include <gtest/gtest.h>
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "data/deal.h"
-#include "data/path_name.h"
 #include "data/sources.h"
+#include "subfleet/base/file.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/text.h"
 #include "data/glyph_strokes.h"
-#include "data/path_name.h"
 #include "model/vocabulary.h"
+#include "subfleet/base/text.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

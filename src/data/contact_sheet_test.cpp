@@ -1,4 +1,4 @@
-#include "data/contact_sheet.h"
+#include "subfleet/data/contact_sheet.h"
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,8 @@
 #include "data/find_files.h"
 #include "data/glyph_strokes.h"
 #include "data/idx_file.h"
-#include "data/path_name.h"
 #include "data/sources.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

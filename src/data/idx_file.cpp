@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "data/path_name.h"
 #include "data/unpacked_stream.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

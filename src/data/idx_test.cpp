@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "data/complaint_testing.h"
-#include "data/recognise.h"
 #include "subfleet/data.h"
+#include "subfleet/data/recognise.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
 
@@ -185,7 +185,9 @@ TEST_F(IdxFiles, ASmallFileThatClaimsGigabytesIsRefusedByItsHeader) {
 TEST_F(IdxFiles, ASmallGzipThatWouldFillTheMemoryIsRefused) {
   fs::remove(folder_ / "x-images-idx3-ubyte");
   const std::string header = big_endian(0x803) + big_endian(100'000) + big_endian(28) + big_endian(28);
-  write_quickly(folder_ / "x-images-idx3-ubyte.gz", gzipped(header + std::string(78'400'000, '\0')));
+  std::string zeros;
+  zeros.resize(78'400'000);
+  write_quickly(folder_ / "x-images-idx3-ubyte.gz", gzipped(header + zeros));
   EXPECT_SAYS(complaint(), "claims 100000 x 28 x 28 = 78400000; at most 67108864 are unpacked");
 }
 

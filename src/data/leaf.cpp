@@ -8,8 +8,8 @@
 #include "data/client_table.h"
 #include "data/find_files.h"
 #include "data/leaf_shard.h"
-#include "data/path_name.h"
 #include "data/sources.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.h"
 #include "model/vocabulary.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -1,8 +1,8 @@
-#include "data/path_name.h"
+#include "subfleet/data/path_name.h"
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 

@@ -1,4 +1,4 @@
-#include "data/path_name.h"
+#include "subfleet/data/path_name.h"
 
 #include <gtest/gtest.h>
 

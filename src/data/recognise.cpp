@@ -1,4 +1,4 @@
-#include "data/recognise.h"
+#include "subfleet/data/recognise.h"
 
 #include <span>
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/find_files.h"
-#include "data/path_name.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -1,4 +1,4 @@
-#include "data/recognise.h"
+#include "subfleet/data/recognise.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/hash.h"
-#include "data/path_name.h"
 #include "data/sources.h"
 #include "model/vocabulary.h"
+#include "subfleet/base/file.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "model/vocabulary.h"
+#include "subfleet/base/file.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"

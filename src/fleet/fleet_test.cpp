@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "fleet/remote/job_runner.h"
-#include "fleet/remote/remote_fleet.h"
 #include "fleet/remote/scripted_transport_testing.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/job_runner.h"
+#include "subfleet/fleet/remote/remote_fleet.h"
 #include "subfleet/round_masks.h"
 #include "tiny_run.h"
 

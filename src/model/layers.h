@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "subfleet/layer_sites.h"
 #include "subfleet/model.h"
 
 namespace subfleet {
@@ -57,9 +58,6 @@ std::vector<std::string> layer_type_names();
 
 // "layer 3 (conv2)", or its type if it has no name: what an error is about.
 std::string layer_label(const ModelSpec& model, size_t index);
-
-// "32x14x14".
-std::string shape_text(const Shape& shape);
 
 const LayerType& avgpool_layer();
 const LayerType& conv2d_layer();

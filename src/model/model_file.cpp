@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 

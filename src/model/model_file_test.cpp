@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "base/file.h"
 #include "model/layers.h"
 #include "model/random_models_testing.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 #include "temporary_folder.h"

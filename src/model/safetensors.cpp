@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/file.h"
 #include "model/safetensors_header.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

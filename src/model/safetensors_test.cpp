@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
 

@@ -9,11 +9,9 @@
 #include "nn/local_sgd.h"
 #include "subfleet/examples.h"
 #include "subfleet/round.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet {
-
-// A client's update: `given` becomes the f32 difference of the trained and the given weights.
-void make_update(std::span<const float> trained, std::span<float> given);
 
 // One client's part of a round on a host, stage by stage: weights are given, trained, and their difference is
 // the update, which the caller sends through wire.up. The same for a simulated client (LocalTrainer) and a

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nn/softmax_cross_entropy.h"
+#include "subfleet/layer_sites.h"
 #include "subfleet/model.h"
 
 namespace subfleet {
@@ -32,14 +33,5 @@ class Network {
 };
 
 using NetworkFactory = std::function<std::unique_ptr<Network>(const ModelSpec&)>;
-
-// Where one layer sits in its model.
-struct LayerSite {
-  LayerSpec spec;
-  Shape input, output;
-  size_t weights_offset = 0, weights_count = 0;  // its stretch of the flat weights
-};
-
-std::vector<LayerSite> layer_sites(const ModelSpec& model);
 
 }  // namespace subfleet

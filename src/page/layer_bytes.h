@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "store/run_folder.h"
 #include "subfleet/config.h"
+#include "subfleet/store/run_folder.h"
 
 namespace subfleet {
 

@@ -1,4 +1,4 @@
-#include "page/output_file.h"
+#include "subfleet/page/output_file.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include "charts/chart.h"
-#include "report/csv.h"
+#include "subfleet/charts/chart.h"
 #include "subfleet/error.h"
+#include "subfleet/report/csv.h"
 
 namespace subfleet {
 namespace {

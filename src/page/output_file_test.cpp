@@ -1,14 +1,14 @@
-#include "page/output_file.h"
+#include "subfleet/page/output_file.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <filesystem>
 
-#include "base/file.h"
-#include "page/page.h"
-#include "report/curves.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
+#include "subfleet/page/page.h"
+#include "subfleet/report/curves.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

@@ -1,4 +1,4 @@
-#include "page/page.h"
+#include "subfleet/page/page.h"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 #include <iterator>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
-#include "charts/chart.h"
-#include "page/output_file.h"
 #include "page/page_parts.h"
 #include "page/run_command.h"
-#include "store/run_writer.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/chart.h"
+#include "subfleet/page/output_file.h"
+#include "subfleet/store/run_writer.h"
 
 namespace subfleet {
 namespace {

@@ -3,12 +3,12 @@
 #include <set>
 #include <tuple>
 
-#include "base/text.h"
-#include "charts/book_picture.h"
-#include "codes/quality.h"
 #include "page/layer_bytes.h"
 #include "page/page_parts.h"
 #include "page/run_command.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/book_picture.h"
+#include "subfleet/codes/quality.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/run.h"

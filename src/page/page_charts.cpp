@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "charts/chart_style.h"
 #include "page/layer_bytes.h"
 #include "page/page_parts.h"
 #include "page/run_command.h"
-#include "report/curves.h"
-#include "search/search_folder.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/report/curves.h"
+#include "subfleet/search/search_folder.h"
 
 namespace subfleet {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "report/run_groups.h"
-#include "report/table.h"
-#include "store/run_folder.h"
+#include "subfleet/report/run_groups.h"
+#include "subfleet/report/table.h"
+#include "subfleet/store/run_folder.h"
 
 // The parts of a report's page, each as HTML; page.cpp puts them together.
 namespace subfleet {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "base/text.h"
-#include "charts/chart.h"
 #include "page/page_parts.h"
-#include "report/differences.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/chart.h"
+#include "subfleet/report/differences.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "page/page.h"
+#include "subfleet/page/page.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "markup_check.h"
-#include "report/curves.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/curves.h"
 
 namespace subfleet {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 #include <string_view>
 
-#include "base/text.h"
-#include "store/saved_config.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {

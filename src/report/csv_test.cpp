@@ -1,4 +1,4 @@
-#include "report/csv.h"
+#include "subfleet/report/csv.h"
 
 #include <gtest/gtest.h>
 

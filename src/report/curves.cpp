@@ -1,4 +1,4 @@
-#include "report/curves.h"
+#include "subfleet/report/curves.h"
 
 #include <algorithm>
 #include <cmath>

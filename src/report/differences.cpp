@@ -1,4 +1,4 @@
-#include "report/differences.h"
+#include "subfleet/report/differences.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 namespace {

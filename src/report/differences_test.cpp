@@ -1,12 +1,12 @@
-#include "report/differences.h"
+#include "subfleet/report/differences.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
-#include "report/table.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/table.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/progress.h"
+#include "subfleet/report/progress.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
-#include "report/terminal.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/terminal.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/progress.h"
+#include "subfleet/report/progress.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/reproduce_report.h"
+#include "subfleet/report/reproduce_report.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/text.h"
 #include "report/markdown.h"
 #include "report/sweep_chart.h"
 #include "reproduce/predictors.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 namespace {

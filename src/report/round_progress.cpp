@@ -1,4 +1,4 @@
-#include "report/round_progress.h"
+#include "subfleet/report/round_progress.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "report/run_groups.h"
+#include "subfleet/report/run_groups.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <set>
 #include <string_view>
 
-#include "base/text.h"
-#include "report/differences.h"
-#include "reproduce/pool.h"
-#include "results/run_measures.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/differences.h"
+#include "subfleet/reproduce/pool.h"
+#include "subfleet/results/run_measures.h"
 
 namespace subfleet {
 namespace {

@@ -1,12 +1,12 @@
-#include "report/run_groups.h"
+#include "subfleet/report/run_groups.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/curves.h"
-#include "report/table.h"
+#include "subfleet/report/curves.h"
+#include "subfleet/report/table.h"
 
 namespace subfleet {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "base/text.h"
-#include "report/curves.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/curves.h"
 
 namespace subfleet {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "charts/chart.h"
-#include "sweep/results.h"
+#include "subfleet/charts/chart.h"
+#include "subfleet/sweep/results.h"
 
 namespace subfleet {
 

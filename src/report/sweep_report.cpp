@@ -1,4 +1,4 @@
-#include "report/sweep_report.h"
+#include "subfleet/report/sweep_report.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "report/markdown.h"
-#include "report/table.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/table.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/sweep_report.h"
+#include "subfleet/report/sweep_report.h"
 
 #include <gtest/gtest.h>
 

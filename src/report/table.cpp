@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "subfleet/report/table.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.h"
-#include "report/differences.h"
-#include "report/run_groups.h"
-#include "results/run_measures.h"
+#include "subfleet/base/text.h"
+#include "subfleet/report/differences.h"
+#include "subfleet/report/run_groups.h"
+#include "subfleet/results/run_measures.h"
 
 namespace subfleet {
 namespace {

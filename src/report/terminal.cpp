@@ -1,4 +1,4 @@
-#include "report/terminal.h"
+#include "subfleet/report/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "reproduce/experiment.h"
+#include "subfleet/reproduce/experiment.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <sstream>
 
 #include "base/hash.h"
-#include "base/text.h"
 #include "base/toml_text.h"
 #include "model/ensemble.h"
 #include "reproduce/facts.h"
-#include "reproduce/measures.h"
 #include "reproduce/predictors.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/reproduce/measures.h"
 
 namespace subfleet {
 namespace {

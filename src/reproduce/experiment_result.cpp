@@ -1,4 +1,4 @@
-#include "reproduce/experiment_result.h"
+#include "subfleet/reproduce/experiment_result.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "reproduce/experiment.h"
+#include "subfleet/reproduce/experiment.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 
 namespace subfleet {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reproduce/experiment.h"
+#include "subfleet/reproduce/experiment.h"
 
 namespace subfleet {
 

@@ -1,4 +1,4 @@
-#include "reproduce/measures.h"
+#include "subfleet/reproduce/measures.h"
 
 #include <algorithm>
 #include <cmath>

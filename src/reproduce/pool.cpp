@@ -1,4 +1,4 @@
-#include "reproduce/pool.h"
+#include "subfleet/reproduce/pool.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include <set>
 #include <sstream>
 
-#include "base/file.h"
-#include "search/candidate_runs.h"
-#include "search/search_report.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
-#include "sweep/sweep_folder.h"
+#include "subfleet/search/candidate_runs.h"
+#include "subfleet/search/search_report.h"
+#include "subfleet/sweep/sweep_folder.h"
 
 namespace subfleet {
 namespace {

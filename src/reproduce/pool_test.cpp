@@ -1,12 +1,12 @@
-#include "reproduce/pool.h"
+#include "subfleet/reproduce/pool.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "search/search_testing.h"
-#include "store/run_writer.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/store/session.h"
 #include "temporary_folder.h"
 #include "tiny_run.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codes/quality.h"
+#include "subfleet/codes/quality.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reproduce/pool.h"
-#include "results/statistics.h"
+#include "subfleet/reproduce/pool.h"
+#include "subfleet/results/statistics.h"
 
 namespace subfleet {
 

@@ -1,4 +1,4 @@
-#include "results/run_measures.h"
+#include "subfleet/results/run_measures.h"
 
 #include <algorithm>
 #include <cmath>

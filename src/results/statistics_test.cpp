@@ -1,4 +1,4 @@
-#include "results/statistics.h"
+#include "subfleet/results/statistics.h"
 
 #include <gtest/gtest.h>
 

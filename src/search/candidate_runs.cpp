@@ -1,10 +1,10 @@
-#include "search/candidate_runs.h"
+#include "subfleet/search/candidate_runs.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "base/stopwatch.h"
+#include "subfleet/base/stopwatch.h"
 #include "subfleet/error.h"
 #include "subfleet/training.h"
 

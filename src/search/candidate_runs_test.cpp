@@ -1,9 +1,9 @@
-#include "search/candidate_runs.h"
+#include "subfleet/search/candidate_runs.h"
 
 #include <gtest/gtest.h>
 
-#include "store/session.h"
 #include "subfleet/error.h"
+#include "subfleet/store/session.h"
 #include "temporary_folder.h"
 #include "tiny_search.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "search/candidate_runs.h"
+#include "subfleet/search/candidate_runs.h"
 
 namespace subfleet {
 namespace {

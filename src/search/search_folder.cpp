@@ -1,4 +1,4 @@
-#include "search/search_folder.h"
+#include "subfleet/search/search_folder.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
-#include "search/search_report.h"
-#include "store/run_writer.h"
-#include "store/saved_config.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/search/search_report.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {

@@ -1,12 +1,12 @@
-#include "search/search_folder.h"
+#include "subfleet/search/search_folder.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "store/run_writer.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/store/session.h"
 #include "temporary_folder.h"
 #include "tiny_search.h"
 

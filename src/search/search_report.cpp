@@ -1,4 +1,4 @@
-#include "search/search_report.h"
+#include "subfleet/search/search_report.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet {
 namespace {

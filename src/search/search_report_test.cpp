@@ -1,4 +1,4 @@
-#include "search/search_report.h"
+#include "subfleet/search/search_report.h"
 
 #include <gtest/gtest.h>
 

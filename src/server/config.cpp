@@ -13,8 +13,8 @@
 #include <sstream>
 #include <type_traits>
 
-#include "base/text.h"
 #include "base/toml_text.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
 #include "subfleet/round_masks.h"

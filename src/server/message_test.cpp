@@ -1,4 +1,4 @@
-#include "server/message.h"
+#include "subfleet/server/message.h"
 
 #include <gtest/gtest.h>
 

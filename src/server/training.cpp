@@ -1,6 +1,6 @@
 #include "subfleet/training.h"
 
-#include "base/stopwatch.h"
+#include "subfleet/base/stopwatch.h"
 
 namespace subfleet {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "store/provenance.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/provenance.h"
 
 namespace subfleet {
 namespace {

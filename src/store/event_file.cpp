@@ -2,7 +2,7 @@
 // (tensorflow/core/util/event.proto, framework/summary.proto), framed as in TFRecord files. Few enough fields
 // to be written by hand.
 
-#include "store/event_file.h"
+#include "subfleet/store/event_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/event_file.h"
+#include "subfleet/store/event_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "temporary_folder.h"
 
 namespace subfleet {

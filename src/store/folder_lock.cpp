@@ -1,4 +1,4 @@
-#include "store/folder_lock.h"
+#include "subfleet/store/folder_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

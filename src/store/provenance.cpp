@@ -1,4 +1,4 @@
-#include "store/provenance.h"
+#include "subfleet/store/provenance.h"
 
 #include <fmt/format.h>
 

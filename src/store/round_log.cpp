@@ -1,4 +1,4 @@
-#include "store/round_log.h"
+#include "subfleet/store/round_log.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

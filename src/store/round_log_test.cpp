@@ -1,4 +1,4 @@
-#include "store/round_log.h"
+#include "subfleet/store/round_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "store/run_folder.h"
+#include "subfleet/store/run_folder.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "base/toml_text.h"
-#include "store/provenance.h"
-#include "store/saved_config.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
+#include "subfleet/store/provenance.h"
+#include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {

@@ -1,10 +1,10 @@
-#include "store/run_folder.h"
+#include "subfleet/store/run_folder.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "store/run_writer.h"
+#include "subfleet/store/run_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,13 +12,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
 #include "base/toml_text.h"
 #include "store/checkpoint.h"
-#include "store/event_file.h"
-#include "store/saved_config.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/event_file.h"
+#include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {

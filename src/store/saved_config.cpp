@@ -1,6 +1,6 @@
-#include "store/saved_config.h"
+#include "subfleet/store/saved_config.h"
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/model.h"
 
 namespace subfleet {

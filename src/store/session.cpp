@@ -1,10 +1,10 @@
-#include "store/session.h"
+#include "subfleet/store/session.h"
 
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/version.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/version.h"
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
 

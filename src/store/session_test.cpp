@@ -1,9 +1,9 @@
-#include "store/session.h"
+#include "subfleet/store/session.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "base/hash.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
 

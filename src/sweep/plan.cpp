@@ -1,4 +1,4 @@
-#include "sweep/plan.h"
+#include "subfleet/sweep/plan.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/text.h"
 #include "base/toml_text.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
 

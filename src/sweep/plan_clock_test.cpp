@@ -1,4 +1,4 @@
-#include "sweep/plan_clock.h"
+#include "subfleet/sweep/plan_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sweep/plan.h"
+#include "subfleet/sweep/plan.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sweep/results.h"
+#include "subfleet/sweep/results.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "sweep/results.h"
+#include "subfleet/sweep/results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,16 @@
-#include "sweep/sweep_folder.h"
+#include "subfleet/sweep/sweep_folder.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <string_view>
 
-#include "base/file.h"
-#include "store/run_writer.h"
-#include "store/saved_config.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/store/saved_config.h"
+#include "subfleet/store/session.h"
 
 namespace subfleet {
 namespace {

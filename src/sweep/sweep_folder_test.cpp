@@ -1,12 +1,12 @@
-#include "sweep/sweep_folder.h"
+#include "subfleet/sweep/sweep_folder.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "store/run_writer.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
-#include "sweep/plan.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/store/session.h"
+#include "subfleet/sweep/plan.h"
 #include "temporary_folder.h"
 #include "tiny_run.h"
 

@@ -1,4 +1,4 @@
-#include "work/ensembles.h"
+#include "subfleet/work/ensembles.h"
 
 #include <algorithm>
 

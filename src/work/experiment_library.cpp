@@ -1,13 +1,13 @@
-#include "work/experiment_library.h"
+#include "subfleet/work/experiment_library.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "base/file.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
-#include "work/model_path.h"
+#include "subfleet/work/model_path.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "work/model_path.h"
+#include "subfleet/work/model_path.h"
 
 #include <system_error>
 

@@ -1,10 +1,10 @@
-#include "work/opened_fleet.h"
+#include "subfleet/work/opened_fleet.h"
 
 #include <future>
 #include <utility>
 
-#include "store/session.h"
 #include "subfleet/local_fleet.h"
+#include "subfleet/store/session.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet {

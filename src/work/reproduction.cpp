@@ -1,4 +1,4 @@
-#include "work/reproduction.h"
+#include "subfleet/work/reproduction.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,13 +7,13 @@
 #include <future>
 #include <set>
 
-#include "base/file.h"
-#include "base/stopwatch.h"
-#include "report/reproduce_report.h"
-#include "store/run_writer.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/stopwatch.h"
 #include "subfleet/error.h"
+#include "subfleet/report/reproduce_report.h"
+#include "subfleet/store/run_writer.h"
 #include "subfleet/trainer.h"
-#include "work/ensembles.h"
+#include "subfleet/work/ensembles.h"
 
 namespace subfleet {
 

@@ -1,12 +1,12 @@
-#include "work/reproduction.h"
+#include "subfleet/work/reproduction.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "store/run_writer.h"
+#include "subfleet/base/file.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/work/experiment_library.h"
 #include "temporary_folder.h"
 #include "tiny_glyphs.h"
-#include "work/experiment_library.h"
 
 namespace subfleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "work/run_group.h"
+#include "subfleet/work/run_group.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,11 +9,11 @@
 #include <numeric>
 #include <utility>
 
-#include "base/stopwatch.h"
-#include "page/page.h"
-#include "report/round_progress.h"
-#include "store/event_file.h"
-#include "store/run_writer.h"
+#include "subfleet/base/stopwatch.h"
+#include "subfleet/page/page.h"
+#include "subfleet/report/round_progress.h"
+#include "subfleet/store/event_file.h"
+#include "subfleet/store/run_writer.h"
 #include "subfleet/training.h"
 
 namespace subfleet {

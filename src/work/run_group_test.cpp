@@ -1,10 +1,10 @@
-#include "work/run_group.h"
+#include "subfleet/work/run_group.h"
 
 #include <gtest/gtest.h>
 
 #include "group_recorder.h"
-#include "store/run_writer.h"
-#include "sweep/results.h"
+#include "subfleet/store/run_writer.h"
+#include "subfleet/sweep/results.h"
 #include "temporary_folder.h"
 #include "tiny_glyphs.h"
 

@@ -1,15 +1,15 @@
-#include "work/search_session.h"
+#include "subfleet/work/search_session.h"
 
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/stopwatch.h"
-#include "charts/chart.h"
-#include "charts/search_chart.h"
-#include "search/candidate_runs.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
+#include "subfleet/base/stopwatch.h"
+#include "subfleet/charts/chart.h"
+#include "subfleet/charts/search_chart.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/search/candidate_runs.h"
+#include "subfleet/store/session.h"
 
 namespace subfleet {
 namespace {
@@ -21,13 +21,13 @@ RateSearch checked_search(const Config& config, const Fleet& fleet) {
 
 }  // namespace
 
-SearchSession::SearchSession(const Config& config, Fleet& fleet, Provenance now,
+SearchSession::SearchSession(Config config, Fleet& fleet, Provenance now,
                              const std::optional<std::filesystem::path>& initial)
-    : config_(config),
+    : config_(std::move(config)),
       fleet_(fleet),
       now_(std::move(now)),
       initial_(initial),
-      search_(checked_search(config, fleet)) {
+      search_(checked_search(config_, fleet)) {
   resolve_tune(config_);
   if (!initial_) return;
   weights_from(load_safetensors(*initial_), resolve_model(config_.model), initial_->string());  // throws

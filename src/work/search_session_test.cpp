@@ -1,11 +1,11 @@
-#include "work/search_session.h"
+#include "subfleet/work/search_session.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "search/search_report.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
+#include "subfleet/search/search_report.h"
+#include "subfleet/store/session.h"
 #include "temporary_folder.h"
 #include "tiny_search.h"
 

@@ -1,4 +1,4 @@
-#include "work/shared_fleets.h"
+#include "subfleet/work/shared_fleets.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "work/sweep_session.h"
+#include "subfleet/work/sweep_session.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "base/file.h"
 #include "report/sweep_chart.h"
-#include "report/sweep_report.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
+#include "subfleet/report/sweep_report.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet {

@@ -1,11 +1,11 @@
-#include "work/sweep_session.h"
+#include "subfleet/work/sweep_session.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "group_recorder.h"
-#include "store/run_writer.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
+#include "subfleet/store/run_writer.h"
 #include "temporary_folder.h"
 #include "tiny_glyphs.h"
 

@@ -1,11 +1,11 @@
-#include "work/training_session.h"
+#include "subfleet/work/training_session.h"
 
 #include <utility>
 #include <vector>
 
-#include "page/page.h"
-#include "store/session.h"
+#include "subfleet/page/page.h"
 #include "subfleet/safetensors.h"
+#include "subfleet/store/session.h"
 
 namespace subfleet {
 

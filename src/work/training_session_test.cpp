@@ -1,10 +1,10 @@
-#include "work/training_session.h"
+#include "subfleet/work/training_session.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "store/session.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
+#include "subfleet/store/session.h"
 #include "temporary_folder.h"
 #include "tiny_run.h"
 

@@ -1,4 +1,4 @@
-#include "work/trial_searches.h"
+#include "subfleet/work/trial_searches.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "base/stopwatch.h"
 #include "search/memory_search.h"
+#include "subfleet/base/stopwatch.h"
 
 namespace subfleet {
 namespace {

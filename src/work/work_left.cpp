@@ -1,6 +1,6 @@
-#include "work/work_left.h"
+#include "subfleet/work/work_left.h"
 
-#include "work/shared_fleets.h"
+#include "subfleet/work/shared_fleets.h"
 
 namespace subfleet {
 namespace {

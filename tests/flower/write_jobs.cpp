@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
-#include "fleet/remote/job_runner.h"
-#include "fleet/remote/node_data.h"
-#include "server/message.h"
+#include "subfleet/base/file.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/job_runner.h"
+#include "subfleet/fleet/remote/node_data.h"
 #include "subfleet/random.h"
+#include "subfleet/server/message.h"
 #include "subfleet/trainer.h"
 
 namespace {

@@ -4,11 +4,11 @@
 
 #include "../temporary_folder.h"
 #include "../tiny_federation.h"
-#include "base/file.h"
 #include "files.h"
 #include "fuzz.h"
 #include "model/safetensors_header.h"
 #include "store/checkpoint.h"
+#include "subfleet/base/file.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
 #include "subfleet/thread_pool.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "fuzz.h"
-#include "server/message.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet::fuzz {
 namespace {

@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "store/provenance.h"
+#include "subfleet/store/provenance.h"
 
 namespace subfleet::fuzz {
 

@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "fuzz.h"
-#include "store/round_log.h"
+#include "subfleet/store/round_log.h"
 
 namespace subfleet::fuzz {
 namespace {

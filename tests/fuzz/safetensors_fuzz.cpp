@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "../temporary_folder.h"
-#include "base/file.h"
 #include "fuzz.h"
+#include "subfleet/base/file.h"
 #include "subfleet/safetensors.h"
 
 namespace subfleet::fuzz {

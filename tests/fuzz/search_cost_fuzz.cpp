@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "store/run_folder.h"
+#include "subfleet/store/run_folder.h"
 
 namespace subfleet::fuzz {
 

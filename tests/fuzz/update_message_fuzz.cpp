@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "server/message.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet::fuzz {
 namespace {

@@ -10,9 +10,9 @@
 #include "data/client_table.h"
 #include "data/find_files.h"
 #include "data/hdf5/hdf5_file.h"
-#include "data/path_name.h"
 #include "data/sources.h"
 #include "data/unpacked_stream.h"
+#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

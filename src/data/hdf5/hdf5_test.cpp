@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "data/complaint_testing.h"
 #include "python_data.h"
+#include "subfleet/base/file.h"
 #include "subfleet/data.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/text.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet::flower {
 namespace {

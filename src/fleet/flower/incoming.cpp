@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.h"
 #include "fleet/flower/objects.h"
+#include "subfleet/base/text.h"
 
 namespace subfleet::flower {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "fleet/flower/fleet_client.h"
 #include "fleet/flower/node_key.h"
-#include "fleet/node.h"
+#include "subfleet/fleet/node.h"
 
 namespace subfleet::flower {
 

@@ -1,4 +1,4 @@
-#include "fleet/node.h"
+#include "subfleet/fleet/node.h"
 
 #include <fmt/format.h>
 
@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/stopwatch.h"
-#include "base/text.h"
-#include "base/version.h"
 #include "fleet/flower/incoming.h"
 #include "fleet/flower/membership.h"
 #include "fleet/flower/pending_replies.h"
 #include "fleet/flower/reply.h"
-#include "fleet/remote/job_runner.h"
+#include "subfleet/base/stopwatch.h"
+#include "subfleet/base/text.h"
+#include "subfleet/base/version.h"
+#include "subfleet/fleet/remote/job_runner.h"
 
 namespace subfleet {
 namespace flower {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "fleet/flower/openssh_key.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 
 namespace subfleet::flower {

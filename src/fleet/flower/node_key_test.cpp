@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/file.h"
 #include "fleet/flower/key_testing.h"
+#include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "temporary_folder.h"
 

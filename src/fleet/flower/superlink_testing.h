@@ -63,22 +63,14 @@ class TestSuperLink {
     holding_objects_ = hold;
   }
 
-  void offer(std::string_view type, double ttl) {
+  // From now on a request of that name is answered so.
+  void refuse(const std::string& name, int status, const std::string& body) {
     const std::lock_guard lock(mutex_);
-    wire::ConfigRecord config;
-    config.add_items()->set_key("protocol");
-    config.mutable_items(0)->mutable_value()->set_sint64(1);
-    const std::string record = store("ConfigRecord", {}, config.SerializeAsString());
-    const std::string records = store("RecordDict", {record}, nlohmann::json{{"subfleet", record}}.dump());
-    wire::Message message;
-    wire::Metadata& metadata = *message.mutable_metadata();
-    metadata.set_run_id(5);
-    metadata.set_dst_node_id(node_id_);
-    metadata.set_message_type(std::string(type));
-    metadata.set_created_at(unix_time());
-    metadata.set_ttl(ttl);
-    metadata.set_message_id(store("Message", {records}, message.SerializeAsString()));
-    offered_.push_back(message);
+    refused_[name] = {status, body};
+  }
+  size_t connections() const {
+    const std::lock_guard lock(mutex_);
+    return accepted_;
   }
 
   // Messages and replies are found no longer: whoever they are for has taken them.
@@ -138,6 +130,24 @@ class TestSuperLink {
     std::string body;
   };
 
+  void offer(std::string_view type, double ttl) {
+    const std::lock_guard lock(mutex_);
+    wire::ConfigRecord config;
+    config.add_items()->set_key("protocol");
+    config.mutable_items(0)->mutable_value()->set_sint64(1);
+    const std::string record = store("ConfigRecord", {}, config.SerializeAsString());
+    const std::string records = store("RecordDict", {record}, nlohmann::json{{"subfleet", record}}.dump());
+    wire::Message message;
+    wire::Metadata& metadata = *message.mutable_metadata();
+    metadata.set_run_id(5);
+    metadata.set_dst_node_id(node_id_);
+    metadata.set_message_type(std::string(type));
+    metadata.set_created_at(unix_time());
+    metadata.set_ttl(ttl);
+    metadata.set_message_id(store("Message", {records}, message.SerializeAsString()));
+    offered_.push_back(message);
+  }
+
   void accept_nodes() {
     while (true) {
       const int connection = ::accept(listening_, nullptr, nullptr);
@@ -147,6 +157,7 @@ class TestSuperLink {
         return;
       }
       connections_.push_back(connection);
+      ++accepted_;
       threads_.emplace_back([this, connection] { serve(connection); });
     }
   }
@@ -188,6 +199,7 @@ class TestSuperLink {
     const std::string name = request.name, body = request.body;
     asked_.push_back(std::move(request));
     changed_.notify_all();
+    if (const auto at = refused_.find(name); at != refused_.end()) return at->second;
     if (name == "activate-node") known_ = true;
     if (name == "register-node") return {};
     if (!known_) return {401, R"({"detail": "who is this?"})"};
@@ -255,7 +267,9 @@ class TestSuperLink {
   mutable std::mutex mutex_;  // guards what follows, down to the threads
   std::condition_variable changed_;
   std::vector<int> connections_;
+  size_t accepted_ = 0;
   std::vector<Asked> asked_;
+  std::map<std::string, Answer> refused_;
   std::vector<wire::Message> offered_;
   std::map<std::string, std::string> objects_;
   uint64_t node_id_ = 7;

@@ -1,6 +1,6 @@
 #include "subfleet/local_fleet.h"
 
-#include "server/message.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet {
 

@@ -1,4 +1,4 @@
-#include "fleet/ranks.h"
+#include "subfleet/fleet/ranks.h"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -11,9 +11,9 @@
 #include <optional>
 #include <thread>
 
-#include "base/text.h"
 #include "fleet/mpi/communicator.h"
 #include "fleet/mpi/shared_work.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/thread_pool.h"
 

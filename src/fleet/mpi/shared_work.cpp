@@ -8,9 +8,9 @@
 #include <new>
 #include <numeric>
 
-#include "server/message.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet::mpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "fleet/node.h"
+#include "subfleet/fleet/node.h"
 
 #include "subfleet/error.h"
 

@@ -1,4 +1,4 @@
-#include "fleet/ranks.h"
+#include "subfleet/fleet/ranks.h"
 
 #include <cstdlib>
 

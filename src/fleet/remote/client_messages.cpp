@@ -1,4 +1,4 @@
-#include "fleet/remote/client_messages.h"
+#include "subfleet/fleet/remote/client_messages.h"
 
 #include <fmt/format.h>
 

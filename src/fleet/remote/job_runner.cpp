@@ -1,14 +1,15 @@
-#include "fleet/remote/job_runner.h"
+#include "subfleet/fleet/remote/job_runner.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
-#include "fleet/remote/client_messages.h"
+#include "nn/client_pipeline.h"
 #include "nn/trainers.h"
-#include "server/message.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/client_messages.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet {
 namespace {
@@ -35,9 +36,11 @@ void check_size(const JobMessage& message, size_t weights) {
 }  // namespace
 
 JobRunner::JobRunner(const ExampleSource& examples, std::string_view device)
-    : source_(examples), client_(host_networks(device)) {
-  client_.keep_little_memory();
+    : source_(examples), client_(std::make_unique<ClientPipeline>(host_networks(device))) {
+  client_->keep_little_memory();
 }
+
+JobRunner::~JobRunner() = default;
 
 RanJob JobRunner::run(std::vector<std::byte> bytes) {
   JobMessage message = decode_job(bytes);
@@ -47,14 +50,14 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
   const SubModel submodel = named_submodel(message);
   const Job job{.client = message.client, .row = message.row, .submodel = &submodel};
   check_size(message, submodel.size());
-  const JobResult result = client_.train(cohort, job, source_, [&](std::span<float> weights) {
+  const JobResult result = client_->train(cohort, job, source_, [&](std::span<float> weights) {
     decode_weights(message, weights);
     std::exchange(message.weights, {});
   });
   if (result.outcome == JobOutcome::kRejected)
     throw bad_request(fmt::format("client {}", job.client), result.why);
-  const UpdateMessage reply = update_message(message, result, client_.update());
-  client_.release();
+  const UpdateMessage reply = update_message(message, result, client_->update());
+  client_->release();
   return {.update = encode(reply),
           .client = message.client,
           .weights = submodel.size(),

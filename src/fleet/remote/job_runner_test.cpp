@@ -1,4 +1,4 @@
-#include "fleet/remote/job_runner.h"
+#include "subfleet/fleet/remote/job_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "fleet/remote/node_data.h"
-#include "server/message.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/node_data.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/partial_sum.h"
 #include "subfleet/round_masks.h"
+#include "subfleet/server/message.h"
 #include "subfleet/thread_pool.h"
 #include "tiny_federation.h"
 

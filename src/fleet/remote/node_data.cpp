@@ -1,4 +1,4 @@
-#include "fleet/remote/node_data.h"
+#include "subfleet/fleet/remote/node_data.h"
 
 #include <fmt/format.h>
 

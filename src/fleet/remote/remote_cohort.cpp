@@ -1,4 +1,4 @@
-#include "fleet/remote/remote_cohort.h"
+#include "subfleet/fleet/remote/remote_cohort.h"
 
 #include <fmt/format.h>
 

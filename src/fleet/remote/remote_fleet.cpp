@@ -1,4 +1,4 @@
-#include "fleet/remote/remote_fleet.h"
+#include "subfleet/fleet/remote/remote_fleet.h"
 
 #include <algorithm>
 #include <chrono>

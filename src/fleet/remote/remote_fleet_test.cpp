@@ -1,15 +1,15 @@
-#include "fleet/remote/remote_fleet.h"
+#include "subfleet/fleet/remote/remote_fleet.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "fleet/remote/job_runner.h"
 #include "fleet/remote/scripted_transport_testing.h"
 #include "nn/jobs.h"
-#include "server/message.h"
 #include "subfleet/error.h"
+#include "subfleet/fleet/remote/job_runner.h"
+#include "subfleet/server/message.h"
 #include "tiny_run.h"
 
 namespace subfleet {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "fleet/remote/transport.h"
+#include "subfleet/fleet/remote/transport.h"
 
 namespace subfleet {
 

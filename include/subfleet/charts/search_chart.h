@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "subfleet/charts/chart.h"
+#include "subfleet/rate_search.h"
+
+namespace subfleet {
+
+// How many rounds each value took, to the target or until it was stopped.
+Chart rounds_over_values(const RateSearch& search, const std::string& parameter);
+
+}  // namespace subfleet

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "subfleet/report/table.h"
+#include "subfleet/store/run_folder.h"
+
+namespace subfleet {
+
+enum class Reload { kNo, kYes };  // whether a browser is to read the page again every few seconds
+
+// One HTML page that needs nothing else: the table, the curves, what travels, the code books, and for each
+// run its command and settings. Follows the reader's light or dark setting, and prints. Runs without rounds
+// are shown as such.
+std::string report_page(std::span<const RunSummary> runs, const Comparison& comparison,
+                        Reload reload = Reload::kNo);
+std::string report_page(std::span<const RunSummary> runs);
+
+// The page of one run, in its folder (RunWriter::kPage).
+void write_run_page(const std::filesystem::path& folder);
+
+}  // namespace subfleet

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "subfleet/store/run_folder.h"
+
+namespace subfleet {
+
+// The settings in which runs differ, so that two runs that look equal in a table are told apart.
+struct SettingDifferences {
+  std::vector<std::string> keys;
+  std::vector<std::vector<std::optional<std::string>>>
+      values;  // [run][key]; none: its config.toml does not say
+};
+
+// Whether a setting decides how a model learns: not where the data lie, when a checkpoint is written, what a
+// search looks for.
+bool decides_learning(const std::string& key);
+
+// Settings that do not decide how a model learns count only if no other setting differs. A run without a
+// config.toml differs in nothing.
+SettingDifferences differing_settings(std::span<const RunSummary> runs);
+
+// As text tables of at most `width` columns, where one setting at least fits into that, one below the other
+// and a line per run in each; a sentence if no setting differs; nothing for a single run.
+std::string differences_table(std::span<const RunSummary> runs, size_t width);
+
+}  // namespace subfleet

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "subfleet/reproduce/experiment.h"
+#include "subfleet/reproduce/pool.h"
+#include "subfleet/results/statistics.h"
+
+namespace subfleet {
+
+// How ours stands to what the paper says.
+enum class Verdict {
+  kNothingToCompare,  // the paper has no number, or we have none yet
+  kAgrees,            // ours is the same, or nothing tells them apart
+  kDiffers,
+};
+
+// The measures of that kind of experiment, but kFacts.
+std::vector<std::string> measure_names(ExperimentKind kind);
+
+// The key that a value of that kind of experiment lacks for its measure; empty: none.
+std::string missing_key(const ExpectedValue& value, ExperimentKind kind);
+
+// A value over the seeds; none while nothing is finished. Percentages are from 0 to 100.
+std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind, const Measured& measured);
+
+// Whether a value is the share of the trials in which something happens.
+bool is_share(const ExpectedValue& value);
+
+// A number of the paper agrees within our 95 % interval. A share, which is one of few trials in the paper as
+// well (as many as here, unless it is said), agrees unless Fisher's exact test tells the two apart at 5 %.
+Verdict compare(const ExpectedValue& value, const std::optional<Estimate>& ours);
+
+}  // namespace subfleet

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "subfleet/reproduce/pool.h"
+#include "subfleet/sweep/plan_clock.h"
+
+namespace subfleet {
+
+// Equal for trials that can be made side by side: they differ in their seeds alone, or also in what the
+// searches of those found. An ensemble is alone.
+std::string together_key(const Trial& trial);
+
+// What is left to do of several experiments, whose trials are made in groups, and how long it will take.
+// Rounds are those of one run; a search has those of all its candidates.
+class WorkLeft {
+ public:
+  explicit WorkLeft(size_t experiments) : experiments_(experiments), clock_(experiments) {}
+
+  // The trials that an experiment has yet to make, instead of those counted before.
+  void count(size_t experiment, std::span<const Trial> trials);
+  size_t trials() const;  // of all experiments
+
+  // Has an experiment's clock count a group's rounds down from now on. Those of a search are the mean of the
+  // experiment's so far: how many is returned.
+  uint32_t begin(size_t experiment, std::span<const Trial> group);
+  // How many rounds so many searches took, all that was expected of them having been told to the clock.
+  void searched(size_t experiment, size_t searches, uint32_t rounds);
+
+  PlanClock& clock() { return clock_; }
+
+ private:
+  // What an experiment has not begun, and what its searches took.
+  struct Work {
+    size_t trials = 0;
+    uint32_t run_rounds = 0, searches = 0;
+    uint32_t searches_done = 0, rounds_done = 0;
+
+    uint32_t rounds_of_search() const;
+    uint32_t rounds() const { return run_rounds + searches * rounds_of_search(); }
+  };
+
+  std::vector<Work> experiments_;
+  PlanClock clock_;
+};
+
+}  // namespace subfleet
