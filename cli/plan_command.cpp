@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -8,7 +9,9 @@
 #include "checks.h"
 #include "config_options.h"
 #include "help.h"
+#include "subfleet/charts/text_chart.h"
 #include "subfleet/data.h"
+#include "subfleet/report/terminal.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/run.h"
 
@@ -18,7 +21,38 @@ namespace {
 struct PlanOptions {
   ConfigOptions config;
   uint32_t round = 1;
+  bool rates = false;
 };
+
+// What becomes of both learning rates over the run.
+void print_rates(Config config) {
+  resolve_horizon(config);
+  const uint32_t rounds = std::max(config.run.rounds, config.schedules.horizon);
+  Series server{.name = fmt::format("server, {:g}", config.server.lr), .points = {}};
+  Series clients{.name = fmt::format("clients, {:g}", config.round.client_lr), .points = {}};
+  for (uint32_t round = 1; round <= rounds; ++round) {
+    const uint32_t horizon = config.schedules.horizon;
+    const auto x = static_cast<double>(round);
+    server.points.push_back({x, share_of_rate(config.schedules.server, round, horizon)});
+    clients.points.push_back({x, share_of_rate(config.schedules.clients, round, horizon)});
+  }
+  const Terminal terminal = look_at_terminal(stdout);
+  fmt::print("{}", text_chart({.title = "Share of the learning rate",
+                               .x_label = "round",
+                               .y_label = "share",
+                               .x_unit = Unit::kCount,
+                               .series = {server, clients}},
+                              {.unicode = terminal.unicode,
+                               .colour = terminal.colour,
+                               .width = std::clamp<size_t>(terminal.width, 40, 70)}));
+  constexpr uint32_t kLines = 10;
+  fmt::print("{:>8}  {:>11}  {:>12}\n", "round", "server rate", "clients' rate");
+  for (uint32_t line = 0; line <= kLines; ++line) {
+    const uint32_t round = std::max<uint32_t>(1, static_cast<uint32_t>(uint64_t{rounds} * line / kLines));
+    fmt::print("{:>8}  {:>11.4g}  {:>12.4g}\n", round, server_rate(config, round),
+               client_rate(config, round));
+  }
+}
 
 // One JSON line per client, in the order of the code books' rows.
 void print_plan(const PlanOptions& options) {
@@ -55,9 +89,11 @@ void add_plan_command(CLI::App& program) {
   command->add_option("--round", options->round, "counted from 1")
       ->check(whole_number(1, std::numeric_limits<uint32_t>::max()))
       ->capture_default_str();
-  command->footer(
-      footer("", {"subfleet plan --set code.family=gold", "subfleet plan settings.toml --round 7"}));
-  command->callback([options] { print_plan(*options); });
+  command->add_flag("--rates", options->rates, "show the learning rates of all rounds instead");
+  command->footer(footer("", {"subfleet plan --set code.family=gold", "subfleet plan settings.toml --round 7",
+                              "subfleet plan --set server.schedule=cosine --set server.warmup=20 --rates"}));
+  command->callback(
+      [options] { options->rates ? print_rates(options->config.config()) : print_plan(*options); });
 }
 
 }  // namespace subfleet::cli

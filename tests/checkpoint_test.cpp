@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "forwarding_fleet.h"
@@ -64,6 +65,44 @@ TEST(Checkpoint, KnowsTheSettingsThatAreNoLongerThere) {
   EXPECT_THROW(load_checkpoint(folder / "own", plain), Error);
   EXPECT_THROW(load_checkpoint(folder / "plain", own), Error);
   load_checkpoint(folder / "own", own);
+}
+
+// A checkpoint from before there were schedules is of a run with none.
+TEST(Checkpoint, SettingsThatCameLaterHaveTheirNeutralValues) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  subfleet::Run run(tiny_config(), fleet);
+  save_checkpoint(folder / "c", run);
+  TensorFile file = load_safetensors(folder / "c");
+  std::vector<TensorView> tensors;
+  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape, tensor.values});
+  for (const char* name : {"format", "hash", "setting.server.schedule", "setting.server.average"})
+    ASSERT_EQ(file.metadata.erase(name), 1u) << name;
+  save_safetensors(folder / "old", tensors, file.metadata);
+  load_checkpoint(folder / "old", run);
+  Config config = tiny_config();
+  config.schedules.server.schedule = "cosine";
+  subfleet::Run other(config, fleet);
+  EXPECT_THROW(load_checkpoint(folder / "old", other), Error);
+}
+
+TEST(Checkpoint, HoldsTheWeightsAndTheirMean) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  Config config = tiny_config();
+  config.server.average = 0.9;
+  subfleet::Run first(config, fleet), second(config, fleet);
+  first.step();
+  first.step();
+  save_checkpoint(folder / "c", first);
+  load_checkpoint(folder / "c", second);
+  first.step();
+  second.step();
+  EXPECT_TRUE(std::ranges::equal(first.weights(), second.weights()));
+  EXPECT_TRUE(std::ranges::equal(first.tested_weights(), second.tested_weights()));
+  EXPECT_FALSE(std::ranges::equal(first.weights(), first.tested_weights()));
 }
 
 TEST(Checkpoint, AnyFlippedByteIsNoticed) {

@@ -13,6 +13,7 @@
 #include "subfleet/data.h"
 #include "subfleet/model.h"
 #include "subfleet/round.h"
+#include "subfleet/schedule.h"
 #include "subfleet/server_optimizer.h"
 
 namespace subfleet {
@@ -24,6 +25,12 @@ struct RoundOptions : LocalTraining {
   double deadline = 600;     // seconds; 0: none
   double min_replies = 0.5;  // of the clients; with fewer, the missing ones are asked again
   bool operator==(const RoundOptions&) const = default;
+};
+
+// What becomes of the learning rates over the rounds.
+struct Schedules {
+  ScheduleOptions server, clients;
+  uint32_t horizon = 0;  // the round in which they come to their final share; 0: run.rounds at the beginning
 };
 
 struct RunOptions {
@@ -64,6 +71,7 @@ struct Config {
   WireOptions wire;
   RoundOptions round;
   OptimizerOptions server;
+  Schedules schedules;
   RunOptions run;
   TuneOptions tune;
 };
@@ -98,8 +106,19 @@ std::string to_toml(const Config& config);
 using FixedSettings = std::map<std::string, std::string>;
 FixedSettings fixed_settings(const Config& config);
 
+// Adds the settings that are not there because they were unknown when these were saved.
+void add_later_settings(FixedSettings& saved);
+
 // The first setting in which the two differ; none if they agree.
 std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after);
+
+// The rates of a round, counted from 1, as the schedules make them.
+double server_rate(const Config& config, uint32_t round);
+float client_rate(const Config& config, uint32_t round);
+
+// Gives server.horizon its value if it is 0 and a schedule needs it: from here on more rounds do not change
+// it.
+void resolve_horizon(Config& config);
 
 // Checks the settings against each other, for example that every family can mask every droppable layer, and
 // resolves server.lr = 0. Throws Error.

@@ -84,7 +84,8 @@ struct JobResult {
 
 // What is particular to one round's server step.
 struct ServerRound {
-  double lr = 0;  // the server's learning rate in this round; 0: the optimizer's default
+  double lr = 0;            // the server's learning rate in this round; 0: the optimizer's default
+  double keep_average = 0;  // what is left of the mean of the weights so far, where one is kept
   std::span<const JobResult> results = {};  // of the round's jobs, in order
 };
 

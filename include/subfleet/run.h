@@ -43,6 +43,8 @@ struct RoundRecord {
   double seconds = 0;                                                            // wall time of the round
   std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
   std::optional<Quartiles> train_accuracies = std::nullopt;  // of the clients; none in logs that lack them
+  std::optional<double> server_rate = std::nullopt,
+                        client_rate = std::nullopt;  // where a schedule changes it
 };
 
 // Nothing more can be learnt: every client that answered diverged, or the weights are not finite. The run
@@ -78,6 +80,7 @@ class Run {
   const Config& config() const { return config_; }
   const ModelSpec& model() const { return model_; }
   std::span<const float> weights() const { return state_->weights(); }
+  std::span<const float> tested_weights() const { return state_->tested_weights(); }  // what is saved
   std::vector<Moment> moments() const { return state_->moments(); }
 
   // Start from given weights, or go on from a saved state; moments in the order of moments().

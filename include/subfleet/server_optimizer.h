@@ -22,8 +22,16 @@ struct OptimizerOptions {
   std::string mean =
       "holders";  // a weight's update is averaged over those who held it, or over `all` clients
   std::string unheld =
-      "freeze";  // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
+      "freeze";        // a weight nobody held: `freeze` keeps it and its moments, `decay` sees a zero update
+  double average = 0;  // decay per round of the exponential mean of the weights; 0: none is kept
 };
+
+// The moment that is the mean of the weights, where one is kept; always the first.
+inline constexpr std::string_view kAverage = "average";
+
+// What a round leaves of the mean so far, so that after t rounds it is that of t weights:
+// (decay - decay^t) / (1 - decay^t).
+double kept_average(double decay, uint32_t round);
 
 // Steps the whole model's weights from a round's mean updates, on the host. A new optimizer is one header in
 // src/optimizers and a word in rules.h, for every device.

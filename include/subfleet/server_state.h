@@ -26,8 +26,11 @@ class ServerState {
   // On the host, until the next call that changes them.
   virtual std::span<const float> weights() = 0;
   virtual std::vector<Moment> moments() = 0;
+  // What is tested and saved as the model: the mean of the weights where one is kept, else the weights.
+  virtual std::span<const float> tested_weights() = 0;
 
-  // Every size is checked; moments in the order of moments(). set_weights() leaves the moments as they are.
+  // Every size is checked; moments in the order of moments(). set_weights() leaves the moments as they are,
+  // but for a mean of the weights, which begins anew with these.
   virtual void set_weights(std::span<const float> weights) = 0;
   virtual void set_moments(std::span<const std::vector<float>> moments) = 0;
 

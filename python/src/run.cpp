@@ -109,6 +109,9 @@ void bind_records(nb::module_& m) {
               "Of its clients: the lowest, the quartiles and the highest.")
       .def_ro("test_accuracy", &RoundRecord::test_accuracy, "Where the round was tested; otherwise None.")
       .def_ro("test_loss", &RoundRecord::test_loss)
+      .def_ro("server_rate", &RoundRecord::server_rate,
+              "Of the round, if a schedule changes it; otherwise None.")
+      .def_ro("client_rate", &RoundRecord::client_rate)
       .def_prop_ro("outcomes", &outcomes, "How many jobs were trained, diverged, lost, late, rejected.")
       .def_ro("seconds", &RoundRecord::seconds, "Wall time of the round.")
       .def("__repr__", [](const RoundRecord& r) {

@@ -23,6 +23,17 @@ std::vector<Moment> HostState::moments() {
 void HostState::set_weights(std::span<const float> weights) {
   check_weights(model_, weights_.size(), weights);
   std::ranges::copy(weights, weights_.begin());
+  if (const std::span<float> mean = average(); !mean.empty()) std::ranges::copy(weights, mean.begin());
+}
+
+std::span<float> HostState::average() {
+  const auto mine = optimizer_->moments();
+  return !mine.empty() && mine.front().name == kAverage ? mine.front().values : std::span<float>();
+}
+
+std::span<const float> HostState::tested_weights() {
+  const std::span<const float> mean = average();
+  return mean.empty() ? weights() : mean;
 }
 
 void HostState::set_moments(std::span<const std::vector<float>> moments) {

@@ -19,6 +19,7 @@ class HostState final : public ServerState {
   const ModelSpec& model() const override { return model_; }
   std::span<const float> weights() override { return weights_; }
   std::vector<Moment> moments() override;
+  std::span<const float> tested_weights() override;
   void set_weights(std::span<const float> weights) override;
   void set_moments(std::span<const std::vector<float>> moments) override;
   void clear_sum() override { sum_.clear(); }
@@ -28,6 +29,8 @@ class HostState final : public ServerState {
   PartialSum& sum() { return sum_; }
 
  private:
+  std::span<float> average();  // empty: none is kept
+
   ModelSpec model_;
   ThreadPool& pool_;
   std::vector<float> weights_;

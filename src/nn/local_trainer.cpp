@@ -85,7 +85,7 @@ class LocalTrainer final : public Trainer {
     const ModelSpec& model = host_state(&state).model();
     check_examples(examples, model, "evaluation");
     check_chunks(first, count, examples.count());
-    const std::span<const float> weights = state.weights();
+    const std::span<const float> weights = state.tested_weights();
     const size_t classes = class_count(model);
     std::vector<Evaluation> chunks(count);
     pool_.parallel_for(count, [&](size_t chunk, size_t index) {

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "optimizers/averaged.h"
 #include "optimizers/fedadagrad.h"
 #include "optimizers/fedadam.h"
 #include "optimizers/fedavg.h"
@@ -34,12 +35,18 @@ void for_each_rule(Visit&& visit) {
   }(std::type_identity<ServerRules>());
 }
 
-// make.operator()<Rule>() of the rule that the options choose; throws Error naming the nearest.
+// make.operator()<Rule>() of the rule that the options choose, Averaged where they want a mean of the
+// weights; throws Error naming the nearest.
 template <typename Product, typename Make>
 std::unique_ptr<Product> make_from_rule(const OptimizerOptions& options, Make&& make) {
   std::unique_ptr<Product> made;
   for_each_rule([&]<typename Rule>() {
-    if (Rule::kName == options.optimizer) made = make.template operator()<Rule>();
+    if (Rule::kName != options.optimizer) return;
+    if (options.average > 0) {
+      made = make.template operator()<Averaged<Rule>>();
+    } else {
+      made = make.template operator()<Rule>();
+    }
   });
   if (made == nullptr) throw unknown_name("server.optimizer", options.optimizer, server_optimizer_names());
   return made;
@@ -48,12 +55,17 @@ std::unique_ptr<Product> make_from_rule(const OptimizerOptions& options, Make&& 
 // The rule that moves this round's weights; squared_norm_of_mean() is called where the rule wants it.
 template <typename Rule, typename Norm>
 auto rule_of_round(OptimizerOptions options, const ServerRound& round, Norm&& squared_norm_of_mean) {
-  options.lr = round.lr == 0 ? Rule::kDefaultLr : round.lr;
-  const Rule rule(options);
-  if constexpr (Rule::kWantsSquaredNorms) {
-    return rule.of_round(round.results, squared_norm_of_mean());
+  if constexpr (requires { typename Rule::Plain; }) {
+    return Averaged(rule_of_round<typename Rule::Plain>(options, round, squared_norm_of_mean),
+                    round.keep_average);
   } else {
-    return rule;
+    options.lr = round.lr == 0 ? Rule::kDefaultLr : round.lr;
+    const Rule rule(options);
+    if constexpr (Rule::kWantsSquaredNorms) {
+      return rule.of_round(round.results, squared_norm_of_mean());
+    } else {
+      return rule;
+    }
   }
 }
 

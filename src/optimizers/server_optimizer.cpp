@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -111,6 +112,11 @@ std::vector<std::string> server_optimizer_names() {
 }
 
 bool wants_squared_norms(std::string_view optimizer) { return find(optimizer).wants_squared_norms; }
+
+double kept_average(double decay, uint32_t round) {
+  const double power = std::pow(decay, round);
+  return round <= 1 ? 0 : (decay - power) / (1 - power);
+}
 
 double default_server_lr(std::string_view optimizer) { return find(optimizer).default_lr; }
 

@@ -248,5 +248,33 @@ TEST(ServerOptimizer, UnknownNamesAreErrorsAndDefaultsAreTheOptimizersOwn) {
   EXPECT_EQ(default_server_lr("fedadam"), 0.01);
 }
 
+// After t rounds the mean counts each round `decay` times what it counts the next one.
+TEST(ServerOptimizer, KeepsTheExponentialMeanOfItsWeights) {
+  constexpr double kDecay = 0.6;
+  ThreadPool pool(1);
+  for (const std::string& name : server_optimizer_names()) {
+    OptimizerOptions plain = options(name);
+    plain.average = kDecay;
+    const auto averaged = make_server_optimizer(plain, parameter_count(kTwoUnits));
+    const auto other = make_server_optimizer(options(name), parameter_count(kTwoUnits));
+    std::vector<float> weights(parameter_count(kTwoUnits), 0.0f), expected = weights;
+    const std::vector<JobResult> results{{.outcome = JobOutcome::kTrained, .examples = 3, .squared_norm = 2}};
+    double mean = 0, sum = 0;
+    for (uint32_t round = 1; round <= 5; ++round) {
+      const PartialSum updates = round_of({0, 1}, round == 2 ? -0.5f : 1.0f);
+      const double keep = kept_average(kDecay, round);
+      EXPECT_TRUE(
+          averaged->step(weights, updates, {.lr = kLr, .keep_average = keep, .results = results}, pool));
+      EXPECT_TRUE(other->step(expected, updates, {.lr = kLr, .results = results}, pool));
+      EXPECT_EQ(weights, expected) << name << ": the mean changes nothing of the steps";
+      mean = kDecay * mean + static_cast<double>(weights[0]);
+      sum = kDecay * sum + 1;
+      ASSERT_EQ(averaged->moments().front().name, kAverage);
+      EXPECT_NEAR(averaged->moments().front().values[0], mean / sum, 1e-6) << name << " " << round;
+    }
+    EXPECT_EQ(averaged->moments().size(), other->moments().size() + 1);
+  }
+}
+
 }  // namespace
 }  // namespace subfleet

@@ -72,7 +72,8 @@ std::string bar_cell(const std::vector<LayerBytes>& layers, double LayerBytes::*
 std::string charts_part(const PageRuns& shown) {
   std::vector<Chart> charts{accuracy_over_rounds(shown.runs), accuracy_over_bytes(shown.runs),
                             training_accuracy_over_rounds(shown.runs), training_loss_over_rounds(shown.runs)};
-  for (const Chart& chart : {test_loss_over_rounds(shown.runs), client_accuracies_over_rounds(shown.runs)}) {
+  for (const Chart& chart : {test_loss_over_rounds(shown.runs), client_accuracies_over_rounds(shown.runs),
+                             server_rate_over_rounds(shown.runs), client_rate_over_rounds(shown.runs)}) {
     if (anything_in(chart)) charts.push_back(chart);
   }
   std::string part = legend_of(shown) + "<div class=\"charts\">\n";

@@ -22,6 +22,9 @@ std::optional<double> client_accuracy(const RoundRecord& record) {
   return record.train_accuracies ? std::optional((*record.train_accuracies)[kQuartile]) : std::nullopt;
 }
 
+std::optional<double> server_rate(const RoundRecord& record) { return record.server_rate; }
+std::optional<double> client_rate(const RoundRecord& record) { return record.client_rate; }
+
 enum class Over { kRounds, kBytes };
 
 Series line_of(std::span<const RunSummary> runs, const RunGroup& group, Over over, Figure figure) {
@@ -112,6 +115,24 @@ Chart test_loss_over_rounds(std::span<const RunSummary> runs) {
           .x_unit = Unit::kCount,
           .y_unit = Unit::kPlain,
           .series = lines_of(runs, Over::kRounds, test_loss)};
+}
+
+Chart server_rate_over_rounds(std::span<const RunSummary> runs) {
+  return {.title = "The server's learning rate",
+          .x_label = "round",
+          .y_label = "learning rate",
+          .x_unit = Unit::kCount,
+          .y_unit = Unit::kPlain,
+          .series = lines_of(runs, Over::kRounds, server_rate)};
+}
+
+Chart client_rate_over_rounds(std::span<const RunSummary> runs) {
+  return {.title = "The clients' learning rate",
+          .x_label = "round",
+          .y_label = "learning rate",
+          .x_unit = Unit::kCount,
+          .y_unit = Unit::kPlain,
+          .series = lines_of(runs, Over::kRounds, client_rate)};
 }
 
 Chart training_accuracy_over_rounds(std::span<const RunSummary> runs) {

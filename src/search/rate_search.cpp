@@ -43,6 +43,7 @@ bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
 void resolve_tune(Config& config) {
   if (config.tune.start == 0) config.tune.start = numeric_setting(config, config.tune.parameter).value;
   if (config.tune.max_rounds == 0) config.tune.max_rounds = config.run.rounds;
+  resolve_horizon(config);
 }
 
 SearchPlan make_search_plan(const Config& config, uint32_t classes) {

@@ -29,6 +29,7 @@ constexpr Range kAny{0, std::numeric_limits<double>::infinity()};
 constexpr Range kCount{1, 4e9};
 constexpr Range kClients{1, 20'000};  // each holds a sub-model in memory, of a few kB to some 10 kB
 constexpr Range kFraction{0, 1};
+constexpr Range kFinal{1e-6, 1};
 
 // A row of the table of settings.
 struct Key {
@@ -40,7 +41,13 @@ struct Key {
   bool whole;
   std::function<void(Config&, const toml::node&)> read;
   std::function<std::string(const Config&)> print;
+  bool later = false;  // came after runs had been saved; its default is what they did without it
 };
+
+Key later(Key k) {
+  k.later = true;
+  return k;
+}
 
 std::string quoted(const std::string& text) {
   // Quoted as it is if that can be read back, otherwise with escapes.
@@ -194,6 +201,9 @@ const std::vector<Key>& keys() {
       key("round.epochs", FIELD(round.epochs), "passes of a client over its examples", true, kCount),
       key("round.batch", FIELD(round.batch), "examples per step", true, {1, 4096}),
       key("round.client_lr", FIELD(round.client_lr), "the clients' learning rate", true, {1e-9, 1e6}),
+      later(key("round.schedule", FIELD(schedules.clients.schedule), "what becomes of the clients' rate over the rounds: see server.schedule")),
+      later(key("round.warmup", FIELD(schedules.clients.warmup), "rounds in which the clients' rate rises", true, {0, 4e9})),
+      later(key("round.final", FIELD(schedules.clients.final), "share of the clients' rate at the horizon", true, kFinal)),
       key("round.momentum", FIELD(round.momentum), "of the clients' steps; starts anew in every round", true, kFraction),
       key("round.weight_decay", FIELD(round.weight_decay), "times the weight, added to its gradient in the clients' steps", true, {0, 1e6}),
       key("round.proximal", FIELD(round.proximal), "FedProx's mu: times how far a weight is from the one that was given, added to its gradient", true, {0, 1e6}),
@@ -202,6 +212,11 @@ const std::vector<Key>& keys() {
       key("round.min_replies", FIELD(round.min_replies), "devices: the share of a round's clients that must be trained; the others are asked again, and after three times the run stops", false, kFraction),
       key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
       key("server.lr", FIELD(server.lr), "the server's learning rate; 0 is the optimizer's default", true, {0, 1e6}),
+      later(key("server.schedule", FIELD(schedules.server.schedule), "what becomes of the rate over the rounds: constant, cosine, linear, step (two drops) or inverse-sqrt")),
+      later(key("server.warmup", FIELD(schedules.server.warmup), "rounds in which the rate rises", true, {0, 4e9})),
+      later(key("server.final", FIELD(schedules.server.final), "share of the rate at the horizon", true, kFinal)),
+      later(key("server.horizon", FIELD(schedules.horizon), "the round in which schedules end; 0 is run.rounds as the run begins", true, {0, 4e9})),
+      later(key("server.average", FIELD(server.average), "decay per round of a mean of the weights, as in 0.95, which is tested and saved as the model; 0 is none", true, {0, 0.999999})),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
       key("server.beta2", FIELD(server.beta2), "decay of the second moment", true, {0, 0.999999}),
       key("server.tau", FIELD(server.tau), "adaptivity; fedexp: added to its divisor", true, {1e-12, 1e6}),
@@ -321,6 +336,20 @@ void read_table(Config& config, const toml::table& table, const std::string& pre
   }
 }
 
+void check_schedule(std::string_view section, const ScheduleOptions& options, const Config& config) {
+  const std::vector<std::string> names = schedule_names();
+  if (std::ranges::find(names, options.schedule) == names.end())
+    throw unknown_name(fmt::format("{}.schedule", section), options.schedule, names);
+  const uint32_t horizon = config.schedules.horizon == 0 ? config.run.rounds : config.schedules.horizon;
+  if (options.warmup >= horizon && needs_horizon(options)) {
+    throw bad_request(
+        fmt::format("{}.warmup", section),
+        fmt::format("{} rounds leave nothing of the {} until the horizon; it is to be lower, or "
+                    "server.horizon higher",
+                    options.warmup, horizon));
+  }
+}
+
 }  // namespace
 
 std::vector<Setting> settings(const Config& config) {
@@ -382,6 +411,12 @@ FixedSettings fixed_settings(const Config& config) {
   return fixed;
 }
 
+void add_later_settings(FixedSettings& saved) {
+  for (const Key& k : keys()) {
+    if (k.later) saved.emplace(k.name, k.print(Config()));
+  }
+}
+
 std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after) {
   for (const auto& [name, value] : before) {
     const auto found = after.find(name);
@@ -391,6 +426,21 @@ std::optional<std::string> first_difference(const FixedSettings& before, const F
     if (!before.contains(name)) return name;
   }
   return std::nullopt;
+}
+
+double server_rate(const Config& config, uint32_t round) {
+  const double rate = config.server.lr == 0 ? default_server_lr(config.server.optimizer) : config.server.lr;
+  return rate * share_of_rate(config.schedules.server, round, config.schedules.horizon);
+}
+
+float client_rate(const Config& config, uint32_t round) {
+  const double share = share_of_rate(config.schedules.clients, round, config.schedules.horizon);
+  return static_cast<float>(config.round.client_lr * share);
+}
+
+void resolve_horizon(Config& config) {
+  const bool needed = needs_horizon(config.schedules.server) || needs_horizon(config.schedules.clients);
+  if (needed && config.schedules.horizon == 0) config.schedules.horizon = config.run.rounds;
 }
 
 void validate(Config& config) {
@@ -407,6 +457,8 @@ void validate(Config& config) {
   if (config.server.unheld != "freeze" && config.server.unheld != "decay") {
     throw unknown_name("server.unheld", config.server.unheld, std::vector<std::string>{"freeze", "decay"});
   }
+  check_schedule("server", config.schedules.server, config);
+  check_schedule("round", config.schedules.clients, config);
   const double default_lr = default_server_lr(config.server.optimizer);
   if (config.server.lr == 0) config.server.lr = default_lr;
 }

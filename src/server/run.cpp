@@ -93,6 +93,7 @@ void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, 
 
 Run::Run(const Config& config, Fleet& fleet)
     : config_(config), fleet_(fleet), model_(resolve_model(config.model)) {
+  resolve_horizon(config_);
   check_fits(config, model_, fleet.clients(), fleet.input(), fleet.classes());
   state_ = fleet.make_state(model_, config.server);
   state_->set_weights(initial_weights(model_, config.run.seed));
@@ -129,13 +130,15 @@ Cohort Run::begin_round() {
   for (uint32_t row = 0; row < draw_.clients.size(); ++row)
     jobs_.push_back({.client = draw_.clients[row], .row = row, .submodel = &draw_.submodels[row]});
   state_->clear_sum();
+  LocalTraining how = config_.round;
+  how.client_lr = client_rate(config_, round_ + 1);
   return {.model = &model_,
           .code = config_.code,
           .seed = seed,
           .draw = number,
           .rows = config_.round.clients,
           .jobs = jobs_,
-          .how = config_.round,
+          .how = how,
           .wire = {.down = &find_codec(config_.wire.down), .up = &find_codec(config_.wire.up)},
           .squared_norms = wants_squared_norms(config_.server.optimizer),
           .state = state_.get()};
@@ -143,7 +146,9 @@ Cohort Run::begin_round() {
 
 // 5: the server steps. A round in which nobody was trained leaves the weights as they are.
 RoundRecord Run::end_round(std::span<const JobResult> results) {
-  const RoundRecord record = summary_of(round_ + 1, results);
+  RoundRecord record = summary_of(round_ + 1, results);
+  if (!is_constant(config_.schedules.server)) record.server_rate = server_rate(config_, record.round);
+  if (!is_constant(config_.schedules.clients)) record.client_rate = client_rate(config_, record.round);
   const auto over = [&](std::string_view why) {
     return Diverged(failure(fmt::format("round {}", record.round), why), record);
   };
@@ -151,7 +156,10 @@ RoundRecord Run::end_round(std::span<const JobResult> results) {
   if (trained == 0 && record.outcomes[JobOutcome::kDiverged] > 0) {
     throw over("every client's training diverged; lower round.client_lr or server.lr and start again");
   }
-  if (trained > 0 && !state_->step({.lr = config_.server.lr, .results = results})) {
+  const ServerRound round{.lr = server_rate(config_, record.round),
+                          .keep_average = kept_average(config_.server.average, record.round),
+                          .results = results};
+  if (trained > 0 && !state_->step(round)) {
     throw over("the weights are no longer finite; lower server.lr and start again");
   }
   round_ = record.round;

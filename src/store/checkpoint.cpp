@@ -96,6 +96,7 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   for (const auto& [name, value] : file.metadata) {
     if (name.starts_with(kSetting)) saved.emplace(name.substr(kSetting.size()), value);
   }
+  add_later_settings(saved);
   const auto model = file.metadata.find(kModel);
   if (model == file.metadata.end() || model->second != model_toml(run.model())) {
     throw bad_request(

@@ -95,6 +95,8 @@ std::string round_event(const RoundRecord& record, uint64_t bytes, double time) 
   scalar("accuracy/train", record.train_accuracy_median);
   scalar("loss/test", record.test_loss);
   scalar("loss/train", record.train_loss);
+  scalar("rate/server", record.server_rate);
+  scalar("rate/client", record.client_rate);
   scalar("bytes/exchanged", static_cast<double>(bytes));
   return framed(field(kWallTime, time) + field(kStep, uint64_t{record.round}) + field(kSummary, summary));
 }

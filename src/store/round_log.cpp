@@ -99,7 +99,9 @@ RoundRecord parse_record(std::string_view line) {
           .seconds = number_at(object, "seconds"),
           .test_accuracy = accuracy_if_there(object, "test_accuracy"),
           .test_loss = number_if_there(object, "test_loss"),
-          .train_accuracies = quartiles_if_there(object)};
+          .train_accuracies = quartiles_if_there(object),
+          .server_rate = number_if_there(object, "server_rate"),
+          .client_rate = number_if_there(object, "client_rate")};
 }
 
 }  // namespace
@@ -118,6 +120,8 @@ std::string to_json_line(const RoundRecord& record) {
   if (record.test_accuracy) object["test_accuracy"] = finite_or_null(*record.test_accuracy);
   if (record.test_loss) object["test_loss"] = finite_or_null(*record.test_loss);
   if (record.train_accuracies) object[kQuartiles] = *record.train_accuracies;
+  if (record.server_rate) object["server_rate"] = finite_or_null(*record.server_rate);
+  if (record.client_rate) object["client_rate"] = finite_or_null(*record.client_rate);
   return object.dump() + "\n";
 }
 

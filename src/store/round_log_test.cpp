@@ -73,6 +73,15 @@ TEST(RoundLog, TheClientsAccuraciesAreThereWhereTheyWereLogged) {
   EXPECT_NE(error_of(to_json_line(record)).find("'train_accuracy_quartiles' is 1.5"), std::string::npos);
 }
 
+TEST(RoundLog, RatesAreThereWhereAScheduleChangesThem) {
+  RoundRecord record = record_of(2);
+  record.server_rate = 0.1 / 3;
+  const auto read = parse_round_log(to_json_line(record_of(1)) + to_json_line(record), "log");
+  EXPECT_FALSE(read.at(0).server_rate);
+  EXPECT_EQ(read.at(1).server_rate, record.server_rate);
+  EXPECT_FALSE(read.at(1).client_rate);
+}
+
 TEST(RoundLog, ALineHasTheDocumentedKeysInOrder) {
   RoundRecord record{.round = 1,
                      .bytes_down = 2,

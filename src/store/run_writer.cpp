@@ -277,7 +277,7 @@ void RunWriter::save_model(const Run& run) {
   std::map<std::string, std::string> metadata{{"model", run.model().name},
                                               {"round", std::to_string(run.round())}};
   if (!run.model().vocabulary.empty()) metadata["vocabulary"] = run.model().vocabulary;
-  save_safetensors(file(kModel), named_weights(run.model(), run.weights()), metadata);
+  save_safetensors(file(kModel), named_weights(run.model(), run.tested_weights()), metadata);
   has_model_ = true;
 }
 

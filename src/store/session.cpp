@@ -38,6 +38,11 @@ std::optional<std::string> other_workers(const Provenance& before, const Provena
   return fmt::format("trained by {} before, by {} from here: it may round differently", was, is);
 }
 
+Config going_on(Config config, const Config& saved) {
+  if (config.schedules.horizon == 0) config.schedules.horizon = saved.schedules.horizon;
+  return config;
+}
+
 void check_resumed(const Config& saved, const Config& config) {
   auto name = first_difference(fixed_settings(saved), fixed_settings(config));
   if (!name && !(resolve_model(saved.model) == resolve_model(config.model))) name = "model.file";

@@ -30,8 +30,8 @@ FixedSettings deciding_settings(const Config& config) {
   return all;
 }
 
-void check_run(const fs::path& folder, const Config& config) {
-  const Config saved = RunWriter::config(folder);
+void check_run(const fs::path& folder, const Config& planned) {
+  const Config saved = RunWriter::config(folder), config = going_on(planned, saved);
   auto name = first_difference(deciding_settings(saved), deciding_settings(config));
   if (!name && !(resolve_model(saved.model) == resolve_model(config.model))) name = "model.file";
   if (!name && saved.run.rounds > config.run.rounds) name = "run.rounds";

@@ -14,6 +14,7 @@
 #include "subfleet/report/round_progress.h"
 #include "subfleet/store/event_file.h"
 #include "subfleet/store/run_writer.h"
+#include "subfleet/store/session.h"
 #include "subfleet/training.h"
 
 namespace subfleet {
@@ -22,8 +23,8 @@ namespace {
 // A run and what keeps it.
 struct OpenRun {
   const PlannedRun& plan;
-  Run run;
   bool begun;  // before
+  Run run;
   RunWriter writer;
   uint64_t bytes;  // exchanged so far
   EventFile events;
@@ -31,8 +32,8 @@ struct OpenRun {
 
   OpenRun(const PlannedRun& one, Fleet& fleet, const Provenance& now)
       : plan(one),
-        run(one.config, fleet),
         begun(RunWriter::has_begun(one.path)),
+        run(begun ? going_on(one.config, RunWriter::config(one.path)) : one.config, fleet),
         writer(begun ? RunWriter::reopen(one.path) : RunWriter::begin(one.path, run, now)),
         bytes(begun ? writer.restore(run, now) : 0),
         events(one.path, writer.log()) {}
@@ -80,8 +81,8 @@ void finish_done(std::span<const std::unique_ptr<OpenRun>> runs) {
   std::vector<std::future<void>> written;
   for (const auto& one : runs) {
     if (one->over || one->going()) continue;
-    one->run.weights();  // from the device to the host in this thread, which has the device
-    if (!one->plan.for_good) one->run.moments();
+    one->run.tested_weights();  // from the device to the host in this thread, which has the device
+    if (!one->plan.for_good) one->run.weights(), one->run.moments();
     written.push_back(std::async(std::launch::async, [&one] {
       one->plan.for_good ? one->writer.finish_for_good(one->run) : one->writer.finish(one->run);
       write_run_page(one->plan.path);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "group_recorder.h"
 #include "subfleet/store/run_writer.h"
 #include "subfleet/sweep/results.h"
@@ -68,6 +70,25 @@ TEST(RunGroup, GoesOnWhereItWasStopped) {
   EXPECT_EQ(after.rounds.size(), kRounds + 1 - 2);
   for (const PlannedRun& run : runs)
     EXPECT_EQ(RunWriter::weights(run.path, resolve_model(run.config.model)), weights_alone(run.config));
+}
+
+// The rates of a run that is extended are those it began with: its horizon stays, whatever the new plan's
+// rounds.
+TEST(RunGroup, AnExtendedRunKeepsItsHorizon) {
+  const TemporaryFolder folder;
+  std::vector<PlannedRun> runs = two_runs(folder);
+  for (PlannedRun& run : runs) run.config.schedules.server.schedule = "cosine";
+  GroupRecorder seen;
+  EXPECT_TRUE(train(runs, seen, [] { return false; }));
+  const std::vector<RoundRecord> before = RunWriter::log(runs[0].path);
+  for (PlannedRun& run : runs) run.config.run.rounds += 2;
+  EXPECT_TRUE(train(runs, seen, [] { return false; }));
+  const std::vector<RoundRecord> after = RunWriter::log(runs[0].path);
+  ASSERT_EQ(after.size(), kRounds + 2);
+  EXPECT_EQ(RunWriter::config(runs[0].path).schedules.horizon, kRounds);
+  for (size_t i = 0; i < after.size(); ++i)
+    EXPECT_EQ(after[i].server_rate, before[std::min<size_t>(i, kRounds - 1)].server_rate) << i;
+  EXPECT_LT(after.back().server_rate.value(), 0.02 * after.front().server_rate.value());
 }
 
 TEST(RunGroup, KeepsNoCheckpointOfWhatIsOverForGood) {

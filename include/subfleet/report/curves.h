@@ -18,6 +18,10 @@ Chart test_loss_over_rounds(std::span<const RunSummary> runs);
 Chart training_accuracy_over_rounds(std::span<const RunSummary> runs);
 Chart training_loss_over_rounds(std::span<const RunSummary> runs);
 
+// Of runs whose schedule changes it.
+Chart server_rate_over_rounds(std::span<const RunSummary> runs);
+Chart client_rate_over_rounds(std::span<const RunSummary> runs);
+
 // Where y begins in a chart of the ends of accuracy curves: at the whole ten percent below three quarters of
 // the best.
 double lowest_shown(double best_accuracy);

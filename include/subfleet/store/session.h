@@ -32,6 +32,10 @@ std::string trainer_text(const Provenance::Session& session);
 // A line for people if the last session was of another version, device or vector unit than this one.
 std::optional<std::string> other_workers(const Provenance& before, const Provenance& now);
 
+// These settings for going on with a run that began with `saved`: a horizon that they leave open is the
+// run's.
+Config going_on(Config config, const Config& saved);
+
 // Throws Error, naming the first setting, if a run that began with `saved` cannot go on with `config`.
 void check_resumed(const Config& saved, const Config& config);
 

@@ -68,8 +68,7 @@ void broadcast(const Communicator& ranks, CohortNotice& notice) {
   ranks.broadcast(notice.squared_norms);
 }
 
-void send_weights(const Communicator& ranks, ServerState& state) {
-  const std::span<const float> weights = state.weights();
+void send_weights(const Communicator& ranks, std::span<const float> weights) {
   std::vector<float> sent(weights.begin(), weights.end());
   ranks.broadcast_values(sent);
 }
@@ -175,7 +174,7 @@ std::vector<std::vector<JobResult>> lead_training(const Communicator& ranks, Loc
     for (size_t job = 0; job < cohort.jobs.size(); ++job)
       notice.jobs.push_back({cohort.jobs[job].client, cohort.jobs[job].row, owners[i][job]});
     broadcast(ranks, notice);
-    send_weights(ranks, *cohort.state);
+    send_weights(ranks, cohort.state->weights());
     mine.push_back(own_jobs(cohort, owners[i]));
     share[i].jobs = mine.back();
   }
@@ -207,7 +206,7 @@ Evaluation lead_evaluation(const Communicator& ranks, LocalFleet& own, ServerSta
   std::string model = model_text(state.model());
   ranks.broadcast(chunks);
   ranks.broadcast_list(model);
-  send_weights(ranks, state);
+  send_weights(ranks, state.tested_weights());
   const auto [first, last] = chunk_share(chunks, 0, static_cast<uint32_t>(ranks.count()));
   std::vector<Evaluation> mine;
   agree(ranks,

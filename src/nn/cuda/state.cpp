@@ -43,6 +43,10 @@ CudaState::CudaState(const ModelSpec& model, const OptimizerOptions& options, cu
 
 std::span<const float> CudaState::weights() { return weights_.on_host(stream_); }
 
+std::span<const float> CudaState::tested_weights() {
+  return averages() ? moments_.front().on_host(stream_) : weights();
+}
+
 std::vector<Moment> CudaState::moments() {
   std::vector<Moment> all;
   for (size_t i = 0; i < moments_.size(); ++i)
@@ -53,6 +57,7 @@ std::vector<Moment> CudaState::moments() {
 void CudaState::set_weights(std::span<const float> weights) {
   check_weights(model_, size(), weights);
   weights_.set(weights, stream_);
+  if (averages()) moments_.front().set(weights, stream_);
 }
 
 void CudaState::set_moments(std::span<const std::vector<float>> moments) {

@@ -24,6 +24,7 @@ class CudaState final : public ServerState {
   const ModelSpec& model() const override { return model_; }
   std::span<const float> weights() override;
   std::vector<Moment> moments() override;
+  std::span<const float> tested_weights() override;
   void set_weights(std::span<const float> weights) override;
   void set_moments(std::span<const std::vector<float>> moments) override;
   void clear_sum() override;
@@ -33,6 +34,7 @@ class CudaState final : public ServerState {
   // For the trainer, which adds to the sum on the same stream and counts the examples that it has added.
   size_t size() const { return weights_.size(); }
   const float* device_weights() const { return weights_.data(); }
+  const float* device_tested_weights() const { return (averages() ? moments_.front() : weights_).data(); }
   int64_t* sums() { return sums_.data(); }
   uint32_t* holders() { return holders_.data(); }
   void add_examples(uint64_t examples);
@@ -57,6 +59,8 @@ class CudaState final : public ServerState {
     std::vector<float> on_host_;
     bool copied_ = false;
   };
+
+  bool averages() const { return !moments_.empty() && step_->moment_names().front() == kAverage; }
 
   ModelSpec model_;
   cudaStream_t stream_;

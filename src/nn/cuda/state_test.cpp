@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "nn/cuda/gpu_testing.h"
 #include "nn/host_state.h"
@@ -27,6 +28,7 @@ std::vector<uint32_t> bits_of(std::span<const float> values) {
 
 void expect_same_bits(ServerState& state, ServerState& expected, const std::string& when) {
   EXPECT_EQ(bits_of(state.weights()), bits_of(expected.weights())) << when;
+  EXPECT_EQ(bits_of(state.tested_weights()), bits_of(expected.tested_weights())) << when;
   const auto moments = state.moments(), expected_moments = expected.moments();
   ASSERT_EQ(moments.size(), expected_moments.size()) << when;
   for (size_t i = 0; i < moments.size(); ++i) {
@@ -62,9 +64,10 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
   const Stream stream;
   ThreadPool pool(2);
   for (const std::string& name : server_optimizer_names()) {
-    for (const auto& [unheld, mean] :
-         {std::pair{"freeze", "holders"}, {"decay", "holders"}, {"freeze", "all"}}) {
-      const OptimizerOptions options{.optimizer = name, .tau = 1e-3, .mean = mean, .unheld = unheld};
+    for (const auto& [unheld, mean, average] :
+         {std::tuple{"freeze", "holders", 0.0}, {"decay", "holders", 0.9}, {"freeze", "all", 0.9}}) {
+      const OptimizerOptions options{
+          .optimizer = name, .tau = 1e-3, .mean = mean, .unheld = unheld, .average = average};
       CudaState state(kSome, options, stream);
       HostState expected(kSome, options, pool);
       Random random({.seed = 5});
@@ -76,7 +79,9 @@ TEST(CudaState, StepsHaveTheBitsOfTheHosts) {
         for (ServerState* each : {static_cast<ServerState*>(&state), static_cast<ServerState*>(&expected)}) {
           each->clear_sum();
           each->with_sum([&](PartialSum& sum) { fill(sum, round); });
-          EXPECT_TRUE(each->step({.lr = 0.01 * static_cast<double>(round), .results = kTwoResults}));
+          EXPECT_TRUE(each->step({.lr = 0.01 * static_cast<double>(round),
+                                  .keep_average = kept_average(average, static_cast<uint32_t>(round)),
+                                  .results = kTwoResults}));
         }
         expect_same_bits(state, expected, fmt::format("{}, {}, {}, step {}", name, unheld, mean, round));
       }

@@ -82,7 +82,7 @@ class CudaTrainer final : public Trainer {
       const Step step{.stream = stream_,
                       .jobs = static_cast<int>(chunks),
                       .rows = kEvaluationChunk,
-                      .weights = const_cast<float*>(mine.device_weights()),
+                      .weights = const_cast<float*>(mine.device_tested_weights()),
                       .stride = 0,
                       .client_lr = 0};
       const float* logits = network.forward(step, test.inputs + begin * features);
