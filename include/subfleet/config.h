@@ -98,7 +98,7 @@ std::string to_toml(const Config& config);
 using FixedSettings = std::map<std::string, std::string>;
 FixedSettings fixed_settings(const Config& config);
 
-// The first setting in which the two differ; none if they agree.
+// The first setting in which the two differ; nothing if they agree.
 std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after);
 
 // Checks the settings against each other, for example that every family can mask every droppable layer, and
