@@ -144,11 +144,11 @@ void add_node_command(CLI::App& program) {
   command->add_option("--device", request->node.device, "what does the arithmetic [cpu]")
       ->check(not_empty())
       ->type_name("cpu|reference");
-  command->add_option("--threads", request->node.threads, "how many jobs are run at once")
+  command->add_option("--threads", request->node.threads, "how many jobs to run at once")
       ->check(whole_number(1, 1024))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--max-jobs", request->node.max_jobs, "leave after so many; 0: stay")
+  command->add_option("--max-jobs", request->node.max_jobs, "leave after this many jobs; 0: stay")
       ->check(whole_number(0, kMost))
       ->capture_default_str()
       ->type_name("N");

@@ -68,8 +68,7 @@ struct SearchStep {
   enum class Kind { kFirst, kOutward, kRefine };
   Kind kind = Kind::kFirst;
   uint32_t candidates = 0;
-  uint32_t rounds =
-      0;  // r*_i: the fewest known rounds to the target at its end; max_rounds if none are known
+  uint32_t rounds = 0;  // r*_i: the fewest rounds to the target known at its end, or max_rounds
 };
 
 // What a search costs beyond the winner's own run, which training continues.

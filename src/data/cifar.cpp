@@ -77,7 +77,7 @@ std::string read_records(const fs::path& path, const Format& format) {
   return bytes;
 }
 
-// CIFAR's binary files, training and test alike. The images belong to nobody; they are dealt to data.clients
+// CIFAR's binary files, training and test alike. The images have no owners; they are dealt to data.clients
 // clients.
 class Cifar final : public Federation {
  public:

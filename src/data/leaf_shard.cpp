@@ -182,7 +182,7 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   void add_window(const std::string& text) {
     const std::vector<uint16_t> symbols = symbols_of(text);
     if (symbols.size() != kWindow) {
-      throw complaint(fmt::format("{} has a text of {} characters at example {}; {} are right",
+      throw complaint(fmt::format("{} has a text of {} characters at example {}; expected {}",
                                   user_title(name_), symbols.size(), inputs_, kWindow));
     }
     set_kind(ExampleKind::kText);
@@ -193,7 +193,7 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   void add_character(const std::string& text) {
     const std::vector<uint16_t> symbols = symbols_of(text);
     if (symbols.size() != 1) {
-      throw complaint(fmt::format("{} has a label of {} characters at example {}; one is right",
+      throw complaint(fmt::format("{} has a label of {} characters at example {}; expected 1",
                                   user_title(name_), symbols.size(), examples_.labels.size()));
     }
     set_label_kind(ExampleKind::kText);
@@ -203,10 +203,10 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   void finish_user() {
     if (!has_inputs_ || !has_labels_) {
       throw complaint(
-          fmt::format("{} has no {}; x and y are right", user_title(name_), has_inputs_ ? "y" : "x"));
+          fmt::format("{} has no {}; every user needs x and y", user_title(name_), has_inputs_ ? "y" : "x"));
     }
     if (inputs_ != examples_.labels.size()) {
-      throw complaint(fmt::format("{} has {} x and {} y; as many of both are right", user_title(name_),
+      throw complaint(fmt::format("{} has {} x and {} y; expected as many of both", user_title(name_),
                                   inputs_, examples_.labels.size()));
     }
     if (kind_ != label_kind_) {
@@ -242,8 +242,8 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
 
   Error unexpected(std::string_view what) const {
     return complaint(fmt::format(
-        "has {} where LEAF has something else; {{\"users\": [\"a\"], \"num_samples\": [1], \"user_data\": "
-        "{{\"a\": {{\"x\": [...], \"y\": [...]}}}}}} is right",
+        "has {} in the wrong place; expected {{\"users\": [\"a\"], \"num_samples\": [1], \"user_data\": "
+        "{{\"a\": {{\"x\": [...], \"y\": [...]}}}}}}",
         what));
   }
 

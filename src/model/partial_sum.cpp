@@ -28,8 +28,8 @@ struct Addend {
   uint32_t* holders;
 };
 
-// Adds the update so many times and says whether every value of it was sane. The integers wrap around, so
-// adding it -times takes back even what was not.
+// Adds the update `times` times and returns whether every value of it was sane. The integers wrap around, so
+// adding it -times undoes even values that were not.
 template <bool kDifference>
 bool add_times(const Addend& addend, uint64_t times) {
   uint64_t wild = 0;

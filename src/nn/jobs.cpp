@@ -22,7 +22,7 @@ void check_cohort(const Cohort& cohort, size_t weights_of_state) {
 void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose) {
   if (examples.features != model.input.size() ||
       examples.inputs.size() != examples.count() * examples.features) {
-    throw bad_request(whose, fmt::format("examples of {} values, but {} wants {}", examples.features,
+    throw bad_request(whose, fmt::format("examples of {} values, but {} needs {}", examples.features,
                                          model.name, model.input.size()));
   }
   const auto classes = static_cast<int64_t>(class_count(model));

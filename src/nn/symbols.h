@@ -12,7 +12,7 @@ namespace subfleet {
 template <typename Float>
 size_t symbol_at(Float value, size_t symbols) {
   if (!(value >= 0 && value < static_cast<Float>(symbols))) {
-    throw bad_request("embedding", fmt::format("{} is no symbol; there are {}", value, symbols));
+    throw bad_request("embedding", fmt::format("{} is not a symbol; there are {}", value, symbols));
   }
   return static_cast<size_t>(value);
 }

@@ -9,7 +9,7 @@
 namespace subfleet {
 namespace {
 
-// What a round measured; none where it did not.
+// What a round measured; empty if it did not.
 using Figure = std::optional<double> (*)(const RoundRecord&);
 
 std::optional<double> test_accuracy(const RoundRecord& record) { return record.test_accuracy; }

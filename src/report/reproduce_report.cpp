@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::vector<std::string>>;
 
-// As many decimals as the paper prints, and one more; where it has no number, four digits in all.
+// One more decimal than the paper prints; four digits if the paper has no number.
 std::string number_text(double number, const Claim& paper) {
   if (paper.kind != Claim::Kind::kEqual) return fmt::format("{:.4g}", number);
   const int decimals = static_cast<int>(std::lround(-std::log10(2 * paper.half_digit)));

@@ -52,7 +52,7 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
   const NumericSetting setting = numeric_setting(config, tune.parameter);
   if (!(tune.start > 0 && tune.start >= setting.low && tune.start <= setting.high) ||
       (setting.whole && tune.start != std::round(tune.start))) {
-    throw bad_request("tune.start", fmt::format("{} cannot be where a search for {} starts; it is to be a{} "
+    throw bad_request("tune.start", fmt::format("{} cannot be the start of a search for {}; it must be a{} "
                                                 "number above 0 and from {} to {}",
                                                 tune.start, tune.parameter, setting.whole ? " whole" : "",
                                                 setting.low, setting.high));
@@ -186,7 +186,7 @@ bool RateSearch::refine() {
   return false;
 }
 
-// Leaves out what the setting cannot be and what has been tried; false if that leaves nobody.
+// Leaves out values that the setting cannot have and those already tried; false if no value is left.
 bool RateSearch::begin_step(SearchStep::Kind kind, std::span<const double> offsets) {
   SearchStep step{.kind = kind};
   for (const double offset : offsets) {

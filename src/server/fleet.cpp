@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLongWait = 3600;  // where there is no deadline, next() is asked again
-constexpr double kShortPause = 10;  // before clients are asked again without one
+constexpr double kLongWait = 3600;  // without a deadline, next() is called again after this
+constexpr double kShortPause = 10;  // without a deadline, before clients are asked again
 
 // Since `start`, for `seconds` in all.
 double seconds_left(Clock::time_point start, double seconds) {

@@ -141,7 +141,7 @@ Cohort Run::begin_round() {
           .state = state_.get()};
 }
 
-// 5: the server steps. A round in which nobody was trained leaves the weights as they are.
+// 5: the server steps. A round in which no client was trained leaves the weights unchanged.
 RoundRecord Run::end_round(std::span<const JobResult> results) {
   const RoundRecord record = summary_of(round_ + 1, results);
   const auto over = [&](std::string_view why) {

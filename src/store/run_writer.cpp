@@ -56,7 +56,7 @@ void check_free(const std::filesystem::path& folder) {
   });
 }
 
-// The round that a model or a checkpoint says it is of; none if there is no such file, or it does not say.
+// The round that a model or a checkpoint names; empty if there is no such file, or if it names none.
 std::optional<uint32_t> round_in(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   try {

@@ -46,7 +46,7 @@ std::string keep(const Trial& trial, std::span<const MemorySearch> searches, con
                      rounds.size());
 }
 
-// Searches to the end, and returns how many rounds the candidates took; none if it was stopped.
+// Searches to the end. Returns how many rounds the candidates took, or nothing if it was stopped.
 std::optional<uint32_t> search_all(std::span<MemorySearch> searches, Fleet& fleet, const SearchGroup& group,
                                    const PlanContext& context) {
   context.observer.on_start({.kind = GroupStart::Kind::kSearches,

@@ -27,7 +27,8 @@ class WorkLeft {
   // From now on the clock counts down the rounds of this group. For a search these are estimated as the mean
   // of the experiment's searches so far. Returns their number.
   uint32_t begin(size_t experiment, std::span<const Trial> group);
-  // Records how many rounds that many searches really took. The clock must have been corrected already.
+  // Records how many rounds that many searches really took. The clock must have counted down all that was
+  // expected of them.
   void searched(size_t experiment, size_t searches, uint32_t rounds);
 
   PlanClock& clock() { return clock_; }

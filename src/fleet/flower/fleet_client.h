@@ -69,7 +69,7 @@ class FleetClient {
   Response call(std::string_view name, const google::protobuf::MessageLite& request) {
     Response response;
     if (!response.ParseFromString(ask(name, request)))
-      throw failure(options_.superlink, "answers with something else than Flower's messages");
+      throw failure(options_.superlink, "does not answer with Flower's messages");
     return response;
   }
 

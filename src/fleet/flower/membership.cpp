@@ -81,7 +81,7 @@ void Membership::keep_alive(FleetClient& client) {
     try {
       client.call<wire::HeartbeatResponse>("send-node-heartbeat", request);
     } catch (const Refused& refused) {
-      // Whoever asks for messages is refused too, and joins again.
+      // The thread that asks for messages is refused too, and joins again.
       if (refused.status() != kUnauthorized) throw;
     }
   }

@@ -18,7 +18,7 @@ namespace {
 // How a fault begins: with its kind.
 constexpr auto kRequest = "r", kFailure = "f";
 
-// A job as it is told to the rank that trains it.
+// What the rank that trains a job is sent.
 struct DealtJob {
   uint32_t client = 0, row = 0, rank = 0;
 };

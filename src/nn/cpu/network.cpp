@@ -33,8 +33,8 @@ class OneThread {
   throw failure("oneDNN", error.what());
 }
 
-// oneDNN crashes where there is no memory for the code that it makes, when a primitive is made and in the
-// first matrix products: better to see before that there is.
+// oneDNN crashes if there is no memory for the code that it generates, when a primitive is made and in the
+// first matrix products. So check first.
 void require_memory_for_code() {
   constexpr size_t kCode = size_t{64} << 20;
   void* const room = ::mmap(nullptr, kCode, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -10,7 +10,7 @@
 namespace subfleet::cuda {
 namespace {
 
-constexpr size_t kLanes = 3, kJobsPerLane = 6;  // of one shape; where there are more shapes, each has fewer
+constexpr size_t kLanes = 3, kJobsPerLane = 6;  // of one shape; with more shapes, each has fewer
 constexpr size_t kLongestHistory = 400;  // rows of a job's round that a layer may keep instead of stepping
 
 // The weights that a job shares with the others of its run all through the round, which its layers may then

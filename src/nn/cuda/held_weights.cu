@@ -24,7 +24,7 @@ struct BlockJobs {
 // A thread has one column of its block's tile.
 struct Tile {
   const HeldPart* parts;  // of its tensor, one per job
-  size_t first;           // weight of the thread: that of the tile's first row
+  size_t first;           // the thread's weight in the tile's first row
   uint32_t row, column, row_length;
   uint32_t rows;  // in the tile, as far as the tensor reaches
   bool inside;    // whether the column is one of the tensor's

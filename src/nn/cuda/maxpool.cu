@@ -10,8 +10,8 @@ struct Planes {
 
 constexpr int kBlock = 256, kPlanes = 4;
 
-// The largest of each window and, of equal ones, the first in row order: where it was is kept for the way
-// back. A thread has the same pixel of kPlanes planes. Grid: planes of all channels, rows and jobs; pixels.
+// The largest value of each window; of equal ones, the first in row order. Its place is kept for the backward
+// pass. A thread has the same pixel of kPlanes planes. Grid: planes of all channels, rows and jobs; pixels.
 __global__ void pool_forward(Planes p, size_t planes, const float* x, float* y, uint8_t* from) {
   const int pixel = blockIdx.y * kBlock + threadIdx.x;
   if (pixel >= p.out_height * p.out_width) return;
