@@ -156,7 +156,7 @@ void add_node_command(CLI::App& program) {
       ->check(whole_number(10, 1800))
       ->capture_default_str()
       ->type_name("SECONDS");
-  command->add_flag("--quiet", request->quiet, "only the summary at the end");
+  command->add_flag("--quiet", request->quiet, "print only the summary at the end");
   command->footer(footer("", {"subfleet node --superlink localhost:9092 --insecure --client 3",
                               "subfleet node settings.toml --superlink fleet.example.org:9092 --ca ca.pem "
                               "--key node-key --clients 0-9"}));

@@ -58,7 +58,7 @@ void check_outputs(const ReportRequest& request, const std::optional<std::filesy
        {std::pair("--out", page), std::pair("--svg", request.svg), std::pair("--csv", request.csv)}) {
     if (path && !names.insert(weakly_canonical(*path)).second) {
       throw bad_request(option,
-                        "names a file that something else of the report goes to; give it another name");
+                        "names a file that another part of the report is written to; give it another name");
     }
   }
 }

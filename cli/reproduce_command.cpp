@@ -154,7 +154,7 @@ void add_reproduce_command(CLI::App& program) {
   command->add_option("WHAT", options->what,
                       "'all' of the paper's, 'beyond' the paper, or experiments by name");
   options->config.add_set_to(*command, "one setting of all runs, as data.path=FOLDER; may be given again");
-  command->add_option("--out", options->out, "folder of the results and of what they are made from")
+  command->add_option("--out", options->out, "folder of the results and of the runs behind them")
       ->capture_default_str()
       ->type_name("DIR")
       ->check(not_empty());

@@ -45,7 +45,7 @@ void bind_plan(nb::module_& m) {
           "__init__",
           [](SearchPlan* self, double start, double target, uint32_t classes, double delta, uint32_t steps,
              uint32_t outward, uint32_t window, uint32_t max_rounds, double low, double high, bool whole) {
-            if (classes < 2) throw bad_request("classes", "a guess is among 2 or more");
+            if (classes < 2) throw bad_request("classes", "must be at least 2");
             if (!(start > 0 && start >= low && start <= high))
               throw bad_request("start", fmt::format("must be above 0 and from {} to {}", low, high));
             if (!(target > 0 && target <= 1)) throw bad_request("target", "must be above 0 and at most 1");

@@ -343,7 +343,7 @@ std::string note(const DrawnBook& drawn) {
                                  range_text(quality.least_weight, quality.largest_weight),
                                  range_text(quality.least_coverage, quality.largest_coverage));
   if (quality.largest_overlap) {
-    text += fmt::format(", overlap {:.1f} in the mean and {} at most", *quality.mean_overlap,
+    text += fmt::format(", overlap {:.1f} on average and {} at most", *quality.mean_overlap,
                         *quality.largest_overlap);
   }
   return text;

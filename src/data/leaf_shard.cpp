@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPixels = values_of(ExampleKind::kCharacters);
 
-// One symbol per character; those of several bytes are no symbols of their own.
+// One symbol per character; a character of several bytes becomes the symbol for unknown ones.
 std::vector<uint16_t> symbols_of(std::string_view text) {
   std::vector<uint16_t> symbols;
   for (const char character : text) {
@@ -25,7 +25,7 @@ std::vector<uint16_t> symbols_of(std::string_view text) {
   return symbols;
 }
 
-// Takes the events of nlohmann's parser. Every one of them means something by the place it stands in.
+// Takes the events of nlohmann's parser. What an event means depends on its place in the file.
 class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
   ShardEvents(const std::string& file, const LeafUser& user) : file_(file), user_(user) {}
@@ -91,7 +91,7 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
                                 literal ? "; NaN and Infinity are no pixels" : ""));
   }
 
-  // Whether the lists at the file's beginning say what was found.
+  // Checks that the lists at the file's beginning agree with what was found.
   void check_lists() const {
     if (users_.size() != counts_.size() || users_.size() != found_.size()) {
       throw complaint(

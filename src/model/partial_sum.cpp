@@ -62,7 +62,7 @@ bool add_if_sane(const Addend& addend, uint32_t examples) {
 
 void check_size(std::string_view what, size_t size, size_t expected) {
   if (size == expected) return;
-  throw bad_request("partial sum", fmt::format("{} has {} values; {} are wanted", what, size, expected));
+  throw bad_request("partial sum", fmt::format("{} has {} values; expected {}", what, size, expected));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ std::vector<Spread> band_between(const Series& low, const Series& high) {
   return band;
 }
 
-// Where several runs end nearly alike, they differ there: y begins where lowest_shown() says.
+// If several runs end close together, y begins at lowest_shown(), so that their differences show.
 void show_ends(Chart& chart) {
   constexpr double kNearlyAlike = 0.9;
   std::vector<double> ends;

@@ -15,11 +15,11 @@
 namespace subfleet {
 namespace {
 
-// How much worse than guessing a whole window has to be: a high rate that still learns passes this for a
-// round or two at most, a slow one never does.
+// How much worse than guessing a whole window must be for a candidate to be lost. A high rate that still
+// learns is that bad for a round or two at most, a slow one never.
 constexpr double kHopelessLoss = 2;
 
-// Four digits say all that a search in log10 can know, and can be typed.
+// Four digits are as precise as a search in log10 can be, and can be typed.
 double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 // The mean of a field over the last rounds, at most `window` of them.

@@ -81,7 +81,8 @@ uint64_t parse_search_bytes(std::string_view text, std::string_view name) {
     throw bad_request(name, "does not say what the search cost; 'subfleet tune --resume' writes it");
   }
   const auto count = json[bytes].get<uint64_t>();
-  if (count > kMostBytes) throw bad_request(name, "a search that exchanged more bytes than any does");
+  if (count > kMostBytes)
+    throw bad_request(name, "claims that its search exchanged more bytes than any search can");
   return count;
 }
 

@@ -43,8 +43,8 @@ void Membership::register_key(FleetClient& client) const {
   }
 }
 
-// A SuperLink also refuses a node that it believes to be there already, for as long as it waits for signs of
-// life: two intervals.
+// A SuperLink also refuses a node that it believes to be connected already, until two heartbeats are
+// missing.
 uint64_t Membership::activate(FleetClient& client) const {
   wire::ActivateNodeRequest request;
   request.set_public_key(key_.public_pem());
