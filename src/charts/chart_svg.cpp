@@ -37,8 +37,8 @@ size_t place_in(std::vector<std::string_view>& parts, std::string_view part) {
   return static_cast<size_t>(place);
 }
 
-// Names that are combinations of few parts, as "gold, FAVG" and "same, FedAdam", have a colour for what
-// stands before the comma and dashes for what follows; of others, each series has a look of its own.
+// If names combine a few parts, like "gold, FAVG" and "same, FedAdam", the part before the comma decides the
+// colour and the part after it the dashes. Otherwise each series has its own look.
 std::vector<LineLook> looks_of(const Chart& chart) {
   std::vector<LineLook> by_place, by_name;
   std::vector<std::string_view> firsts, seconds;

@@ -48,8 +48,8 @@ class WordSet {
   std::unordered_set<uint64_t> held_;
 };
 
-// Moves ones within their rows until every unit is kept equally often, give or take one. Where unit a is kept
-// more often than b, more words have a without b than b without a, so at least one of them can have b instead
+// Moves ones within their rows until every unit is kept equally often, give or take one. If unit a is kept
+// more often than b, more words have a without b than b without a. So at least one word can swap a for b
 // without becoming another row's word.
 void even_out(CodeBook& book, WordSet& words, Random& random) {
   std::vector<int64_t> surplus(book.length(), 0);
@@ -214,8 +214,8 @@ CodeBook draw_different(const BookRequest& request, size_t weight, Random& rando
   return book;
 }
 
-// Every unit is kept by as many clients as any other, give or take one, which also makes the mean overlap of
-// two words the least there is for their number and weight.
+// Every unit is kept by as many clients as any other, give or take one. That also makes the mean overlap of
+// two words as small as their number and weight allow.
 class Balanced final : public CodeFamily {
  public:
   std::string_view name() const override { return "balanced"; }

@@ -146,7 +146,7 @@ class LocalTrainer final : public Trainer {
     return *worker.sum;
   }
 
-  // A thread keeps one sum, whatever the number of cohorts: it takes up the next when it has handed in this.
+  // A thread keeps a single sum for any number of cohorts: it hands one in before it begins the next.
   void hand_in(Worker& worker) {
     if (worker.sum_is_for == nullptr) return;
     const std::lock_guard lock(handing_in_);

@@ -57,7 +57,7 @@ class Round {
     });
   }
 
-  // Clients that were asked in vain get the rest of the deadline to come back; nothing can arrive meanwhile.
+  // Clients that did not answer get the rest of the deadline to come back; nothing can arrive meanwhile.
   void pause(Clock::time_point start) {
     const double seconds = patience_.deadline == 0 ? kShortPause : patience_.deadline;
     for (double left = seconds_left(start, seconds); left > 0; left = seconds_left(start, seconds))

@@ -104,8 +104,8 @@ RoundRecord Run::step() {
   return end_round(fleet_.train({&cohort, 1}).front());
 }
 
-// A pure function of what is copied here, so it does not matter where the run is by then. Where there is no
-// thread to be had, it waits to be asked.
+// A pure function of what is copied here, so the run may go on meanwhile. If no thread can be started, it
+// runs when its result is needed.
 std::future<Run::Draw> Run::start_draw(uint32_t number) const {
   return std::async(
       std::launch::async | std::launch::deferred,

@@ -42,7 +42,8 @@ void require_memory_for_code() {
   ::munmap(room, kCode);
 }
 
-// The largest of a window is as large after ReLU as before, so ReLU may as well work on what pooling leaves.
+// ReLU does not change which value of a window is the largest, so it can work on the fewer values after
+// pooling.
 std::vector<LayerSite> pooled_first(std::vector<LayerSite> sites) {
   for (size_t i = 0; i + 1 < sites.size(); ++i) {
     if (sites[i].spec.type != "relu" || sites[i + 1].spec.type != "maxpool") continue;

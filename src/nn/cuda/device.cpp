@@ -23,7 +23,7 @@ std::string gigabytes(uint64_t bytes) { return fmt::format("{:.1f} GB", static_c
 
 std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
 
-// CUDA says the same of a driver that is not there and of one that is too old.
+// CUDA reports a missing driver and an old driver in the same way.
 Trouble driver_trouble() {
   int newest = 0;
   if (cudaDriverGetVersion(&newest) != cudaSuccess || newest == 0)

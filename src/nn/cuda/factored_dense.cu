@@ -116,7 +116,7 @@ class FactoredDense final : public Layer {
                                 static_cast<size_t>(shared_splits(inputs_)) * inputs_));
   }
 
-  // What a job has not come to is 0, so that all jobs' sums can be over as many.
+  // Steps that a job has not made are 0, so that the sums of all jobs have the same length.
   void begin_round(const Step& step, int steps) override {
     steps_ = steps;
     clear(x_, inputs_, step);
@@ -187,7 +187,8 @@ class FactoredDense final : public Layer {
           "copying on the GPU");
   }
 
-  // The correction of `out`, of what `from` has in common with the history of its kind and what that changed.
+  // How `out` is corrected: by the products of `from` with the history of its kind, times what those steps
+  // changed.
   Correction correction(const Step& step, const float* from, const Buffer<float>& alike, int alike_width,
                         const Buffer<float>& changes, int width, float* out) {
     const int count = static_cast<int>(step.index) * step.rows;

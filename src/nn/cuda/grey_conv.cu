@@ -2,9 +2,9 @@
 #include "nn/cuda/matrix_products.cuh"
 #include "nn/cuda/step_weights.cuh"
 
-// The first convolution of grey images, with its ReLU and its maxpool. What leaves the convolution is the
-// largest thing in the network and three of four values go no further, so it never goes to memory: forward a
-// thread has the four values of a window, and the gradient needs only the pixels around each window's
+// The first convolution of grey images, with its ReLU and its maxpool. The convolution's output is the
+// largest tensor of the network, and pooling drops three of four values, so it is never written to memory.
+// Forward, a thread has the four values of a window. The gradient needs only the pixels around each window's
 // largest.
 namespace subfleet::cuda {
 namespace {

@@ -44,7 +44,7 @@ __global__ void pool_forward(Planes p, size_t planes, const float* x, float* y, 
   }
 }
 
-// Every input asks its window whether it was the largest; those beyond the last window were not.
+// An input gets a gradient if it was the largest of its window; inputs beyond the last window get 0.
 __global__ void pool_backward(Planes p, size_t planes, const float* y, const float* dy, const uint8_t* from,
                               float* dx, bool relu_before) {
   const int pixel = blockIdx.y * kBlock + threadIdx.x;
