@@ -94,9 +94,8 @@ void run(const CodecBench& options) {
   fmt::print("{} normal values, one thread; times in ns per value, fastest of {}\n\n{}\n", options.values,
              options.repeat, align_table(lines, "lrrrrrr"));
   fmt::print(
-      "'transmit' is both ends without the message, as simulated clients do it. The squared error is a share "
-      "of the\n"
-      "values' own squares.\n");
+      "'transmit' is both ends without the message, as simulated clients do it. The\n"
+      "squared error is a share of the values' own squares.\n");
 }
 
 }  // namespace

@@ -96,14 +96,14 @@ void print_peak(const RoundCase& work, const RoundSpeed& speed) {
   if (speed.peak == 0) return fmt::print("Fastest of {} rounds.\n", work.repeat);
   if (is_gpu(work)) {
     return fmt::print(
-        "f32 peak measured here: {:.1f} TFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers "
-        "are "
-        "defined;\nTF32 products run on tensor cores, beyond that peak.\n",
+        "f32 peak measured here: {:.1f} TFLOP/s; fastest of {} rounds. Arithmetic is counted\n"
+        "as the layers are defined; TF32 products run on tensor cores, beyond that peak.\n",
         speed.peak / 1e12, work.repeat);
   }
   fmt::print(
-      "f32 peak measured here: {:.0f} GFLOP/s; fastest of {} rounds. Arithmetic is counted as the layers are "
-      "defined;\nWinograd's convolutions need less of it, so more than the peak is possible.\n",
+      "f32 peak measured here: {:.0f} GFLOP/s; fastest of {} rounds. Arithmetic is counted\n"
+      "as the layers are defined; Winograd's convolutions need less of it, so more than the\n"
+      "peak is possible.\n",
       speed.peak / 1e9, work.repeat);
 }
 
@@ -113,7 +113,7 @@ std::string codecs_of(const RoundCase& work) {
   return fmt::format(", down {}, up {}", work.wire.down, work.wire.up);
 }
 
-// "emnist-cnn: 35 clients": of how many candidates, where there are several.
+// "emnist-cnn: 35 clients", with the number of candidates if there are several.
 std::string title_of(const RoundCase& work) {
   return fmt::format("{}: {}{} clients", resolve_model(work.model).name,
                      work.candidates == 1 ? "" : fmt::format("{} candidates x ", work.candidates),

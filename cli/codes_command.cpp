@@ -69,7 +69,7 @@ struct RandomBook {
   BookQuality quality;
 };
 
-// Nothing for `random` itself, and where its words have another weight.
+// Empty for `random` itself, and if its words have another weight.
 std::optional<RandomBook> random_beside(const CodesOptions& options, const BookQuality& quality) {
   if (options.family == "random") return std::nullopt;
   const CodeFamily& random = code_family("random");
@@ -127,7 +127,7 @@ std::string range(size_t least, size_t largest) {
   return least == largest ? fmt::format("{}", least) : fmt::format("{} - {}", least, largest);
 }
 
-// Lines of a name, a figure, that of `random` where there is one to compare with, and a note.
+// Each line has a name, a figure, `random`'s figure if there is one to compare with, and a note.
 class QualityTable {
  public:
   QualityTable(const BookQuality& quality, const BookQuality* random) : quality_(quality), random_(random) {}

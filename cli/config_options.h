@@ -17,7 +17,8 @@ struct ConfigOptions {
   // --set alone.
   void add_set_to(CLI::App& command, const std::string& help);
   void apply_sets(Config& config) const;
-  // Of settings that the file gives: takes a model file from beside it, where it is there, and --set.
+  // Completes settings that came from a file: takes a model file from beside that file, if it is there, and
+  // applies --set.
   void complete(Config& config) const;
   // The file over the defaults, and --set over the file; config() also checks that they go together.
   Config unchecked() const;

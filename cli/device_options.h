@@ -9,11 +9,11 @@ namespace subfleet::cli {
 struct DeviceOptions {
   std::string device = {}, precision = {};  // empty: not given
 
-  // `otherwise` says which device it is where none is given: "cpu".
+  // `otherwise` is the device if none is given: "cpu".
   void add_to(CLI::App& command, const std::string& otherwise);
 
-  // The trainer's name; `otherwise` is the one where no device is given, whose precision may still be. Throws
-  // Error if there is no such device, or it does not compute in that precision.
+  // The trainer's name. If no device is given, it is `otherwise`, whose precision --precision can still
+  // change. Throws Error if there is no such device, or if it does not compute in that precision.
   std::string trainer(const std::string& otherwise) const;
 };
 

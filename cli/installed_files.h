@@ -4,8 +4,7 @@
 
 namespace subfleet::cli {
 
-// The folder of experiments: that of the current folder or, if it has none, the one installed with the
-// program.
+// The folder of experiments: the current folder's or, if it has none, the installed one.
 std::string default_experiments();
 
 }  // namespace subfleet::cli

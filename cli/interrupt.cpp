@@ -15,7 +15,7 @@ const char* volatile what_is_done = "";
 void on_signal(int number) {
   asked_to_stop = number;
   std::signal(number, SIG_DFL);
-  if (number != SIGINT) return;  // mpirun, too, sends SIGTERM; nobody is there to press keys
+  if (number != SIGINT) return;  // mpirun, too, sends SIGTERM; there is no user to press keys
   const auto say = [](const char* text) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
   };

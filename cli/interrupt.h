@@ -12,7 +12,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
   bool interrupted() const { return signal() != 0; }
-  int signal() const;  // that came; 0: none
+  int signal() const;  // the signal that came; 0 if none did
 };
 
 // Thrown when a signal has ended work cleanly before its end; the program exits with 128 and its number.

@@ -148,8 +148,8 @@ int run(int argc, char** argv, subfleet::Ranks& ranks) {
   }
 }
 
-// Whoever started the program may have closed some of them; the next file that is opened would take their
-// place, and what is printed would go into it.
+// The parent process may have closed some of them. The next file that is opened would take their place, and
+// output would go into it.
 void open_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF) ::open("/dev/null", O_RDWR);

@@ -125,9 +125,8 @@ void print_model(const ModelSpec& model, const std::vector<double>& fractions) {
   fmt::print("\nA client's sub-model, by the kept fraction of the droppable layers' units:\n\n");
   print_sizes(model, fractions);
   fmt::print(
-      "\nOperations are floating-point and per example: forward for a layer, forward and back\nfor a "
-      "sub-model. "
-      "Bytes are 4 per weight.\n");
+      "\nOperations are floating-point and per example: forward for a layer, forward and\n"
+      "backward for a sub-model. Bytes are 4 per weight.\n");
 }
 
 Json model_json(const ModelSpec& model, const std::vector<double>& fractions) {

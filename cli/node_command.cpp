@@ -144,11 +144,11 @@ void add_node_command(CLI::App& program) {
   command->add_option("--device", request->node.device, "what does the arithmetic [cpu]")
       ->check(not_empty())
       ->type_name("cpu|reference");
-  command->add_option("--threads", request->node.threads, "how many jobs are run at once")
+  command->add_option("--threads", request->node.threads, "how many jobs to run at once")
       ->check(whole_number(1, 1024))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--max-jobs", request->node.max_jobs, "leave after so many; 0: stay")
+  command->add_option("--max-jobs", request->node.max_jobs, "leave after this many jobs; 0: stay")
       ->check(whole_number(0, kMost))
       ->capture_default_str()
       ->type_name("N");
@@ -156,7 +156,7 @@ void add_node_command(CLI::App& program) {
       ->check(whole_number(10, 1800))
       ->capture_default_str()
       ->type_name("SECONDS");
-  command->add_flag("--quiet", request->quiet, "only the summary at the end");
+  command->add_flag("--quiet", request->quiet, "print only the summary at the end");
   command->footer(footer("", {"subfleet node --superlink localhost:9092 --insecure --client 3",
                               "subfleet node settings.toml --superlink fleet.example.org:9092 --ca ca.pem "
                               "--key node-key --clients 0-9"}));

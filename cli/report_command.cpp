@@ -58,7 +58,7 @@ void check_outputs(const ReportRequest& request, const std::optional<std::filesy
        {std::pair("--out", page), std::pair("--svg", request.svg), std::pair("--csv", request.csv)}) {
     if (path && !names.insert(weakly_canonical(*path)).second) {
       throw bad_request(option,
-                        "names a file that something else of the report goes to; give it another name");
+                        "names a file that another part of the report is written to; give it another name");
     }
   }
 }
@@ -86,7 +86,7 @@ void print_report(std::span<const RunSummary> runs, const Comparison& comparison
   }
 }
 
-// Writes what was asked for and says where it is.
+// Writes the files that the options name and says where they are.
 void write_files(const ReportRequest& request, std::span<const RunSummary> runs,
                  const Comparison& comparison) {
   std::FILE* notes = request.json ? stderr : stdout;
@@ -166,12 +166,12 @@ void add_report_command(CLI::App& program) {
       ->type_name("FILE");
   command->add_flag("--watch", request->watch,
                     "keep the page up to date while runs are trained, until they end or Ctrl-C");
-  command->footer(footer(
-      "Runs that differ in their seed alone are one row and one line: the mean over the seeds, with its 95 "
-      "%\n"
-      "interval. 'subfleet report SWEEP/*' compares the runs of a sweep; plain files are left out.",
-      {"subfleet report runs/first", "subfleet report runs/bytes/* --out bytes.html --csv bytes.csv",
-       "subfleet report runs/first --watch"}));
+  command->footer(
+      footer("Runs that differ only in their seed are one row and one line: the mean over the\n"
+             "seeds, with its 95 % interval. 'subfleet report SWEEP/*' compares the runs of a\n"
+             "sweep; plain files are left out.",
+             {"subfleet report runs/first", "subfleet report runs/bytes/* --out bytes.html --csv bytes.csv",
+              "subfleet report runs/first --watch"}));
   command->callback([request] {
     check_request(*request);
     request->folders = without_files(std::move(request->folders));

@@ -154,7 +154,7 @@ void add_reproduce_command(CLI::App& program) {
   command->add_option("WHAT", options->what,
                       "'all' of the paper's, 'beyond' the paper, or experiments by name");
   options->config.add_set_to(*command, "one setting of all runs, as data.path=FOLDER; may be given again");
-  command->add_option("--out", options->out, "folder of the results and of what they are made from")
+  command->add_option("--out", options->out, "folder of the results and of the runs behind them")
       ->capture_default_str()
       ->type_name("DIR")
       ->check(not_empty());
@@ -162,7 +162,7 @@ void add_reproduce_command(CLI::App& program) {
       ->capture_default_str()
       ->type_name("DIR")
       ->check(not_empty());
-  command->add_option("--seeds", options->seeds, "only the first so many seeds of each experiment")
+  command->add_option("--seeds", options->seeds, "use only the first N seeds of each experiment")
       ->check(whole_number(1, 1'000'000));
   options->device.add_to(*command, "cpu");
   options->together.add_to(*command);
@@ -171,12 +171,11 @@ void add_reproduce_command(CLI::App& program) {
   command->add_flag("--list", options->list, "show the experiments and what of them is done, and stop");
   command->add_flag("--tables", options->tables, "write the tables of what is there, and make nothing");
   command->add_flag("--quiet", options->quiet, "print nothing but errors");
-  command->footer(footer(
-      "Started again, it leaves out what is finished. The tables are results.md, and results.json, in --out; "
-      "the\n"
-      "run folders in it are what 'subfleet report' reads.",
-      {"subfleet reproduce --list", "subfleet reproduce all --seeds 2",
-       "subfleet reproduce accuracy --set data.path=~/femnist --device cuda"}));
+  command->footer(
+      footer("Started again, it leaves out what is finished. --out gets the tables, results.md and\n"
+             "results.json, and the run folders, which 'subfleet report' reads.",
+             {"subfleet reproduce --list", "subfleet reproduce all --seeds 2",
+              "subfleet reproduce accuracy --set data.path=~/femnist --device cuda"}));
   command->callback([options] { reproduce(*options); });
 }
 

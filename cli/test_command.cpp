@@ -146,11 +146,11 @@ void add_test_command(CLI::App& program) {
       ->check(whole_number(0, 1024));
   command->add_flag("--alone", options->alone, "test no ensembles, which take more memory than their models");
   command->add_flag("--json", options->json, "print one JSON value");
-  command->footer(footer(
-      "The data and how many examples of them are those of each run. An ensemble answers with the mean of "
-      "its\n"
-      "members' logits; runs are joined that have the same model and the same data.",
-      {"subfleet test runs/first", "subfleet test runs/bytes/* --json"}));
+  command->footer(
+      footer("Each run is tested with its own data and number of examples. Runs with the same\n"
+             "model and data are also tested as an ensemble, which answers with the mean of its\n"
+             "members' logits.",
+             {"subfleet test runs/first", "subfleet test runs/bytes/* --json"}));
   command->callback([options] { run(*options); });
 }
 

@@ -315,7 +315,7 @@ TEST(Train, ANetworkOfTheUsersOwnTrainsAndGoesOn) {
   write_file(folder / "run" / "model.toml", model);
   expect_one_line_error(
       run_program({"train", "--resume", (folder / "run").string(), "--set", "run.rounds=4"}), 2,
-      "was saved of another model");
+      "was saved for another model");
 }
 
 TEST(Train, ResumeCanMakeARunLongerButNotDifferent) {

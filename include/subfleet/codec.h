@@ -21,7 +21,7 @@ class Codec {
   // What arrives is what was sent, bit for bit.
   virtual bool lossless() const = 0;
 
-  // encode(...).size() for so many values, whatever they are.
+  // The size of encode(...) for that many values, whatever they are.
   virtual size_t encoded_size(size_t values) const = 0;
 
   // Replaces `message`; its memory is used again. Both ends derive the key from (seed, draw, client).

@@ -109,7 +109,7 @@ FixedSettings fixed_settings(const Config& config);
 // Adds the settings that are not there because they were unknown when these were saved.
 void add_later_settings(FixedSettings& saved);
 
-// The first setting in which the two differ; none if they agree.
+// The first setting in which the two differ; nothing if they agree.
 std::optional<std::string> first_difference(const FixedSettings& before, const FixedSettings& after);
 
 // The rates of a round, counted from 1, as the schedules make them.

@@ -24,8 +24,8 @@ struct DataOptions {
   bool raw_polarity = false;  // idx, leaf, hdf5: x = the pixel, from 0 to 1, instead of 1 - the pixel
   bool transpose = false;     // idx: rows and columns change places, as EMNIST's own files need it
   // idx, cifar: whose images they are. `auto`: their writers', and cifar's as `dirichlet`. Otherwise they are
-  // dealt to so many clients as `iid`, `dirichlet` (classes by a mix of each client's own) or `shards` (each
-  // client has so many pieces of the images sorted by class).
+  // dealt to `clients` clients as `iid`, `dirichlet` (each client has its own mix of classes) or `shards`
+  // (each client gets `shards` pieces of the images sorted by class).
   std::string partition = "auto";
   uint32_t clients = 500;
   double dirichlet = 0.1;  // how alike the clients' mixes are; small is few classes each
@@ -91,7 +91,7 @@ class SplitFederation {
 // The source of that name; throws Error naming the nearest. A new source is one file in src/data and one line
 // in sources.cpp.
 std::unique_ptr<Federation> open_federation(const DataOptions& options);
-// The same with its training and test examples told apart.
+// The same, with training and test examples apart.
 SplitFederation open_split_federation(const DataOptions& options);
 std::vector<std::string> data_source_names();
 

@@ -15,7 +15,7 @@ struct Examples {
 
   size_t count() const { return labels.size(); }
   std::span<const float> input(size_t index) const { return {inputs.data() + index * features, features}; }
-  // Becomes empty, for examples of so many values each, with room for `count`. Keeps its memory.
+  // Becomes empty, ready for `count` examples of `values` values each. Keeps its memory.
   void reset(size_t values, size_t count) {
     features = values;
     inputs.clear();

@@ -57,8 +57,8 @@ class Fleet {
   // its jobs has come back or was cancelled; by then the updates of the trained are in its state's sum.
   virtual uint64_t submit(const Cohort& cohort) = 0;
 
-  // A job that has ended; waits for it for at most so many seconds. A client that fails is a result; only
-  // what is wrong on this side, such as data at hand that do not fit the model, is an exception.
+  // A job that has ended; waits for at most `seconds`. A client's failure is a result. Only a fault on this
+  // side, such as local data that do not fit the model, is an exception.
   virtual std::optional<FinishedJob> next(double seconds) = 0;
 
   // Stops waiting for a job that next() has not returned, and will not. It ends with this outcome, or, if it
@@ -80,7 +80,7 @@ class Fleet {
   // How a state's whole model does on the fleet's test examples.
   virtual Evaluation evaluate(ServerState& state) = 0;
 
-  // What moving sums and weights between machines has cost so far, for people; empty where nothing moves.
+  // What moving sums and weights between machines has cost so far, for people; empty if nothing moves.
   virtual std::string traffic() const { return {}; }
 };
 

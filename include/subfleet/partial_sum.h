@@ -52,11 +52,11 @@ class PartialSum {
   double share(size_t weight) const {
     return examples_ == 0 ? 0.0 : static_cast<double>(held_[weight]) / static_cast<double>(examples_);
   }
-  // The mean update over those who held the weight; 0 where nobody did.
+  // The mean update over those who held the weight; 0 if no client did.
   double mean(size_t weight) const { return mean_of(sum_[weight], held_[weight]); }
 
-  // mean() from the two plain values, without a branch: where nobody held the weight, the sum is 0. On every
-  // device.
+  // mean() from the two plain values, without a branch; the same on every device. If no client held the
+  // weight, the sum is 0.
   static constexpr double mean_of(int64_t sum, uint32_t holders) {
     return static_cast<double>(sum) / static_cast<double>(holders == 0 ? 1 : holders) * kResolution;
   }

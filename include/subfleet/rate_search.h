@@ -25,7 +25,7 @@ struct SearchPlan {
   bool first_wins = false;   // among equally fast candidates, not the more accurate
 };
 
-// The plan of config.tune, for data of so many classes. Throws Error if it cannot be followed.
+// The plan of config.tune, for data with `classes` classes. Throws Error if it is impossible.
 SearchPlan make_search_plan(const Config& config, uint32_t classes);
 
 // Gives tune.start and tune.max_rounds their values where they are 0, so that later defaults cannot change a
@@ -68,7 +68,7 @@ struct SearchStep {
   enum class Kind { kFirst, kOutward, kRefine };
   Kind kind = Kind::kFirst;
   uint32_t candidates = 0;
-  uint32_t rounds = 0;  // r*_i: the fewest rounds to the target known at its end; max_rounds if none is
+  uint32_t rounds = 0;  // r*_i: the fewest rounds to the target known at its end, or max_rounds
 };
 
 // What a search costs beyond the winner's own run, which training continues.
@@ -79,16 +79,16 @@ struct SearchCost {
 };
 
 // Verardo et al., Algorithm 1, without the training: three candidates around the start, then two around the
-// best with delta halved, `steps` times. Whoever runs the candidates asks running() which of them need a
-// round and passes what came of it to record(). What it finds depends on the plan and on those rounds alone,
-// so an interrupted search is resumed by recording its rounds again. docs/rate-search.md has the rules and
-// the reasons.
+// best with delta halved, `steps` times. The caller asks running() which candidates need a round, trains them
+// and passes the results to record(). The outcome depends on the plan and those rounds alone, so an
+// interrupted search is resumed by recording its rounds again. docs/rate-search.md has the rules and the
+// reasons.
 class RateSearch {
  public:
   enum class Outcome {
     kSearching,
     kFound,
-    kNotReached,  // nobody reached the target; best() came closest
+    kNotReached,  // no candidate reached the target; best() came closest
     kAllLost,     // every candidate diverged or is hopeless; there is no best()
   };
 
@@ -98,7 +98,7 @@ class RateSearch {
   const std::vector<Candidate>& candidates() const { return candidates_; }
   const std::vector<SearchStep>& steps() const { return steps_; }
 
-  // The candidates of this step that take part in the next round; none once the search is over.
+  // The candidates of this step that take part in the next round; empty once the search is over.
   std::vector<size_t> running() const;
   // One round of each of running(), in that order.
   void record(std::span<const CandidateRound> rounds);

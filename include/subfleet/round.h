@@ -79,7 +79,7 @@ struct JobResult {
   double loss = 0;
   double accuracy = 0;
   double squared_norm = 0;                // of the update that was summed, where it was asked for
-  uint64_t bytes_down = 0, bytes_up = 0;  // that really travelled, counted by whoever moved them
+  uint64_t bytes_down = 0, bytes_up = 0;  // that really travelled, counted by what moved them
 };
 
 // What is particular to one round's server step.

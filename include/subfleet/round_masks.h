@@ -34,7 +34,7 @@ class RoundMasks {
   bool rescale_;
   uint64_t seed_;
   std::vector<CodeBook> books_;
-  std::vector<std::vector<uint32_t>> orders_;  // of the units of each layer; none without tiers
+  std::vector<std::vector<uint32_t>> orders_;  // of the units of each layer; empty without tiers
 };
 
 // Which of the tiers a client is in, the same in every round: drawn from (seed, client), each equally likely.

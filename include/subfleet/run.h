@@ -42,9 +42,9 @@ struct RoundRecord {
   OutcomeCounts outcomes = {};
   double seconds = 0;                                                            // wall time of the round
   std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
-  std::optional<Quartiles> train_accuracies = std::nullopt;  // of the clients; none in logs that lack them
-  std::optional<double> server_rate = std::nullopt,
-                        client_rate = std::nullopt;  // where a schedule changes it
+  std::optional<Quartiles> train_accuracies = std::nullopt;  // of the clients; empty in older logs
+  // Where a schedule changes it:
+  std::optional<double> server_rate = std::nullopt, client_rate = std::nullopt;
 };
 
 // Nothing more can be learnt: every client that answered diverged, or the weights are not finite. The run
@@ -69,8 +69,9 @@ class Run {
   // One round, as in the design: sample, draw books, gather, train, merge, step. Throws Diverged.
   RoundRecord step();
 
-  // The two halves of step(), for whoever trains the rounds of several runs at once: what is to be trained,
-  // and, given its results, the server's part. The cohort is the run's own and holds until end_round().
+  // The two halves of step(), for callers that train the rounds of several runs at once: begin_round()
+  // returns what is to be trained, and end_round() takes its results and does the server's part. The run owns
+  // the cohort, which is valid until end_round().
   Cohort begin_round();
   RoundRecord end_round(std::span<const JobResult> results);
 
@@ -125,7 +126,7 @@ std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t draw, uint32_t coun
 // Which draw of clients, masks and orders a round uses: its number, or a later one (run.first_draw).
 uint32_t draw_of_round(const Config& config, uint32_t round);
 
-// Throws Error if clients with such data cannot train the model, or are too few for a round.
+// Throws Error if clients with these data cannot train the model, or if there are too few for a round.
 void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, const Shape& input,
                 uint32_t classes);
 

@@ -15,8 +15,8 @@ namespace subfleet {
 
 class ThreadPool;
 
-// Test examples are scored in chunks of this many, whoever scores them, so that a mean has the same bits for
-// any number of threads and ranks.
+// Test examples are scored in chunks of this many, so that a mean has the same bits for any number of threads
+// and ranks.
 inline constexpr size_t kEvaluationChunk = 100;
 constexpr size_t chunk_count(size_t examples) { return (examples + kEvaluationChunk - 1) / kEvaluationChunk; }
 
@@ -40,22 +40,22 @@ class Trainer {
 };
 
 // `reference` (plain loops, the truth), `cpu` (oneDNN), `cuda` (one NVIDIA GPU) or `cuda-tf32` (the same with
-// TF32 products); throws Error naming the nearest, or saying why there is none. The pool and the source
-// outlive it.
+// TF32 products). Throws Error naming the nearest, or saying why it is missing. The pool and the source must
+// outlive the trainer.
 std::unique_ptr<Trainer> make_trainer(std::string_view device, ThreadPool& pool, const ExampleSource& source);
 std::vector<std::string> trainer_names();
-// Also those that this build leaves out.
+// Includes devices that this build lacks.
 std::vector<std::string> device_names();
 
-// Does what takes the device long before its first trainer (a GPU has to be woken), for a thread of its own
-// while data are read. make_trainer says what is wrong, if something is.
+// Does the slow part of starting the device (a GPU has to be woken); meant for a thread that runs while data
+// are read. If something is wrong, make_trainer says so.
 void wake_device(std::string_view device);
 
-// What the device computes with ("avx512"), for a run's provenance; empty where there is no choice.
+// What the device computes with ("avx512"), for a run's provenance; empty if there is no choice.
 std::string trainer_kernels(std::string_view device);
 
-// For benchmarks: floating-point operations per second that it reaches on registers alone (0: unknown), and
-// the most memory of its own, beside the process', that it has held (0: it has none).
+// For benchmarks: floating-point operations per second that it reaches in registers alone (0: unknown), and
+// the most memory of its own, beyond the process', that it has used (0: it has none).
 double trainer_peak(std::string_view device, ThreadPool& pool);
 uint64_t trainer_memory(std::string_view device);
 

@@ -15,14 +15,14 @@ class RoundObserver {
   virtual void round_done(Run& run, const RoundRecord& record) = 0;
 };
 
-// One round, tested where its turn has come (run.eval_every, and the last) and shown to the observers in
-// their order. Throws Diverged.
+// One round. Tests it if it is due (run.eval_every, and the last round) and shows it to the observers in
+// order. Throws Diverged.
 RoundRecord train_round(Run& run, std::span<RoundObserver* const> observers);
 
-// Such rounds up to run.rounds; `stop` is asked before every round. Returns whether all rounds are done.
+// Trains rounds up to run.rounds; asks `stop` before every round. Returns whether all rounds are done.
 bool train(Run& run, std::span<RoundObserver* const> observers, const std::function<bool()>& stop);
 
-// Adds to a round that the run has just done its test and its time, `seconds` and the test's.
+// Adds its test and its time, `seconds` plus the test's, to the round that the run has just done.
 void measure_round(Run& run, RoundRecord& record, double seconds);
 
 }  // namespace subfleet

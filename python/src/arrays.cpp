@@ -7,7 +7,7 @@
 namespace subfleet::python {
 
 void check_size(std::string_view what, size_t found, size_t wanted) {
-  if (found != wanted) throw bad_request(what, fmt::format("{} values, but {} are wanted", found, wanted));
+  if (found != wanted) throw bad_request(what, fmt::format("{} values; expected {}", found, wanted));
 }
 
 }  // namespace subfleet::python

@@ -10,16 +10,15 @@
 #include <utility>
 #include <vector>
 
-// numpy arrays in and out. What comes in is used where it lies if it has the right type and is contiguous,
-// and is converted otherwise. What goes out is either the result itself, handed over, or a view that keeps
-// its owner alive.
+// numpy arrays in and out. Input is used in place if it has the right type and is contiguous, and is
+// converted otherwise. Output is either the result itself, handed over, or a view that keeps its owner alive.
 namespace subfleet::python {
 
 namespace nb = nanobind;
 
 template <typename T, size_t Dimensions = 1>
 using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-// Written to where it lies; never converted (nb::arg().noconvert()).
+// Written in place; never converted (nb::arg().noconvert()).
 template <typename T>
 using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T>
@@ -30,7 +29,7 @@ std::span<T> span_of(const nb::ndarray<T, Rest...>& array) {
   return {array.data(), array.size()};
 }
 
-// A result, which the array takes over; without a shape it is flat.
+// Hands a result over to an array; without a shape it is flat.
 template <typename T>
 Out<T> array_of(std::vector<T> values, std::initializer_list<size_t> shape = {}) {
   auto* kept = new std::vector<T>(std::move(values));
@@ -39,7 +38,7 @@ Out<T> array_of(std::vector<T> values, std::initializer_list<size_t> shape = {})
   return Out<T>(kept->data(), shape, owner);
 }
 
-// The values where they lie; `owner` stays alive as long as the array does.
+// A view of the values; the array keeps `owner` alive.
 template <typename T>
 Out<T> view_of(std::span<T> values, nb::handle owner) {
   return Out<T>(values.data(), {values.size()}, owner);
@@ -50,7 +49,7 @@ inline std::span<const std::byte> span_of(const nb::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
-// Throws Error unless the array has so many values.
+// Throws Error unless the array has `wanted` values.
 void check_size(std::string_view what, size_t found, size_t wanted);
 
 }  // namespace subfleet::python

@@ -47,7 +47,7 @@ Out<float> decode(const NamedCodec& self, const nb::bytes& message, size_t value
   {
     const nb::gil_scoped_release release;
     if (self.codec->encoded_size(values) != message.size())  // before the memory is taken
-      throw bad_request(self.codec->name(), "the message is not of so many values");
+      throw bad_request(self.codec->name(), "the message does not hold that many values");
     decoded.resize(values);
     self.codec->decode(span_of(message), key, decoded);
   }
@@ -83,7 +83,7 @@ void bind_codec(nb::module_& m) {
       .def(
           "encoded_size",
           [](const NamedCodec& self, size_t values) { return self.codec->encoded_size(values); },
-          nb::arg("values"), "The bytes of so many values, whatever they are.")
+          nb::arg("values"), "How many bytes that many values take, whatever they are.")
       .def("encode", &encode, nb::arg("values"), nb::arg("seed") = 0, nb::arg("draw") = 0,
            nb::arg("client") = 0, nb::arg("direction") = "up",
            "The values as they travel, encoded_size(len(values)) bytes. `direction` is \"down\" for weights "

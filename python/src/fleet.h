@@ -10,8 +10,7 @@
 
 namespace subfleet::python {
 
-// What Python knows as a fleet, whoever runs the jobs: a Run takes any of them. A kind of its own derives
-// from it and fills it in.
+// What Python knows as a fleet: a Run takes any of them. Each kind of fleet derives from it and fills it in.
 struct BoundFleet {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Fleet> fleet;  // after the pool, which it may use

@@ -22,7 +22,7 @@ void bind_partial_sum(nb::module_& m) {
       "Per weight of the whole model: the sum of the clients' updates, each times its examples, and the "
       "examples of those who held the weight. Updates are rounded once to multiples of 2^-36 and added as "
       "integers, so the sum is exact and does not depend on the order.")
-      .def(nb::init<size_t>(), nb::arg("weights"), "Of a model of so many weights; nothing added yet.")
+      .def(nb::init<size_t>(), nb::arg("weights"), "An empty sum for a model with that many weights.")
       .def(
           "add",
           [](PartialSum& sum, const SubModel& held, const In<float>& update, uint32_t examples) {

@@ -72,7 +72,8 @@ struct BoundRemoteFleet final : BoundFleet {
         device, *pool, config.run.eval_samples);
     if (clients == 0) clients = here->clients();
     if (clients == 0)
-      throw bad_request("clients", "how many the federation has must be said where the server has no data");
+      throw bad_request("clients",
+                        "must be given if the server has no data: how many clients the federation has");
     fleet = std::make_unique<RemoteFleet>(
         transport, *here,
         RemoteOptions{
@@ -87,7 +88,7 @@ struct BoundRemoteFleet final : BoundFleet {
   std::unique_ptr<LocalFleet> here;
 };
 
-// The lines that `subfleet train` shows where there is no terminal, for whoever prints by other means.
+// The lines that `subfleet train` shows without a terminal, for callers that print them elsewhere.
 class ProgressLines {
  public:
   explicit ProgressLines(BoundRun& run)
@@ -167,10 +168,10 @@ void bind_remote(nb::module_& m) {
           nb::arg("device") = "cpu", nb::arg("threads") = 0,
           "`test`: whether the server has the data of the settings data.*, to test with. 0 clients: as many "
           "as these data have.");
-  nb::class_<ProgressLines>(m, "ProgressLines", "What `subfleet train` shows where there is no terminal.")
-      .def(nb::init<BoundRun&>(), nb::arg("run"), "Of the rounds that the run is yet to do.")
+  nb::class_<ProgressLines>(m, "ProgressLines", "What `subfleet train` shows without a terminal.")
+      .def(nb::init<BoundRun&>(), nb::arg("run"), "For the rounds that the run has yet to do.")
       .def("after", &ProgressLines::after, nb::arg("run"), nb::arg("record"),
-           "The lines to be shown after a round; often none.");
+           "The lines to show after a round; often empty.");
 }
 
 }  // namespace subfleet::python

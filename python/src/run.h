@@ -15,8 +15,8 @@ namespace subfleet::python {
 
 namespace nb = nanobind;
 
-// A training session and the fleet that it keeps alive. Called without the GIL; calls from several threads,
-// of all runs of one fleet, wait for each other.
+// A training session and the fleet that it keeps alive. Called without the GIL. Calls of all runs of one
+// fleet, from any thread, wait for each other.
 class BoundRun {
  public:
   // `config` has been validated. The folder must be new or empty.
@@ -31,16 +31,16 @@ class BoundRun {
   const BoundFleet& fleet() const { return *fleet_; }
   std::optional<std::filesystem::path> folder() const { return session_.folder(); }
   uint64_t bytes() const { return session_.bytes(); }
-  // What is to be said to people: that another device goes on, for instance.
+  // A message for people, for instance that another device goes on.
   const std::optional<std::string>& warning() const { return warning_; }
 
   RoundRecord step();
   Evaluation evaluate();
   void set_weights(std::span<const float> weights);
-  // To the last round, or until `stop`; `more` sees each round after the folder. Returns whether all rounds
-  // are done.
+  // Trains to the last round, or until `stop`. `more` sees each round after it is in the folder. Returns
+  // whether all rounds are done.
   bool train(bool progress, RoundObserver& more, const std::function<bool()>& stop);
-  // The folder's model and page, and a checkpoint.
+  // Writes the folder's model and page, and a checkpoint.
   void finish();
 
  private:

@@ -18,7 +18,7 @@ using Round = std::tuple<double, double>;
 
 void record(RateSearch& search, const std::vector<Round>& rounds) {
   if (rounds.size() != search.running().size()) {
-    throw bad_request("search", fmt::format("{} rounds told of {} running candidates", rounds.size(),
+    throw bad_request("search", fmt::format("got {} results for {} running candidates", rounds.size(),
                                             search.running().size()));
   }
   std::vector<CandidateRound> told;
@@ -45,7 +45,7 @@ void bind_plan(nb::module_& m) {
           "__init__",
           [](SearchPlan* self, double start, double target, uint32_t classes, double delta, uint32_t steps,
              uint32_t outward, uint32_t window, uint32_t max_rounds, double low, double high, bool whole) {
-            if (classes < 2) throw bad_request("classes", "a guess is among 2 or more");
+            if (classes < 2) throw bad_request("classes", "must be at least 2");
             if (!(start > 0 && start >= low && start <= high))
               throw bad_request("start", fmt::format("must be above 0 and from {} to {}", low, high));
             if (!(target > 0 && target <= 1)) throw bad_request("target", "must be above 0 and at most 1");
@@ -71,7 +71,7 @@ void bind_plan(nb::module_& m) {
           "`window` rounds, in the fewest rounds. The first candidates are `delta` apart, which is halved "
           "`steps` times.")
       .def_static("of", &make_search_plan, nb::arg("config"), nb::arg("classes"),
-                  "The plan of the settings tune.*, for data of so many classes.")
+                  "The plan of the settings tune.*, for data with `classes` classes.")
       .def_ro("start", &SearchPlan::start)
       .def_ro("delta", &SearchPlan::delta)
       .def_ro("steps", &SearchPlan::steps)
@@ -88,14 +88,15 @@ void bind_search(nb::module_& m) {
   bind_plan(m);
   nb::class_<RateSearch>(
       m, "RateSearch",
-      "The paper's search (Verardo et al., Algorithm 1) without the training: whoever runs "
-      "the candidates asks running() who wants a round and tells with record() how it went.")
+      "The paper's search (Verardo et al., Algorithm 1) without the training: the caller "
+      "asks running() which candidates need a round, trains them and passes the results to record().")
       .def(nb::init<const SearchPlan&>(), nb::arg("plan"))
       .def_prop_ro("candidates", &RateSearch::candidates, nb::rv_policy::copy)
       .def("running", &RateSearch::running,
-           "The indices of the candidates that take part in the next round; none once the search is over.")
+           "The indices of the candidates that take part in the next round; empty once the search is over.")
       .def("record", &record, nb::arg("rounds"),
-           "(accuracy, loss) of one round of each of running(), in that order; what is not finite diverged.")
+           "(accuracy, loss) of one round of each of running(), in that order; a value that is not finite "
+           "means diverged.")
       .def_prop_ro("best", &RateSearch::best, "The index of the best candidate so far, or None.")
       .def_prop_ro(
           "found", [](const RateSearch& search) { return search.outcome() == RateSearch::Outcome::kFound; },

@@ -67,7 +67,7 @@ void bind_masks(nb::module_& m) {
         return sample_clients(config.run.seed, draw_of_round(config, round), config.round.clients, clients);
       },
       nb::arg("config"), nb::arg("round"), nb::arg("clients"),
-      "Who takes part in a round, of so many clients, in the order of the code books' rows.");
+      "Which of `clients` clients take part in a round, in the order of the code books' rows.");
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ class Search(unittest.TestCase):
         self.assertLess(abs(np.log10(best.value) + 1.5), 0.2)
         self.assertEqual(best.fate, "reached the target")
         self.assertEqual(sum(done.values()) - best.rounds, found.cost)
-        with self.assertRaisesRegex(subfleet.Error, "1 rounds told of 3 running"):
+        with self.assertRaisesRegex(subfleet.Error, "got 1 results for 3 running"):
             subfleet.RateSearch(plan).record([(0.1, 1.0)])
         with self.assertRaisesRegex(subfleet.Error, "target: "):
             subfleet.SearchPlan(start=0.01, target=2, classes=10)

@@ -69,7 +69,7 @@ class TemporaryFile {
   bool committed_ = false;
 };
 
-// A file that is read as far as it goes, by what arrives and not by what it says to hold.
+// A file that is read to its end, whatever size it claims to have.
 class InputFile {
  public:
   enum class Kind { kPlain, kPlainOrPipe };

@@ -7,10 +7,10 @@
 
 namespace subfleet {
 
-// Tells contents apart; not meant against people who want two to look alike. The same on every machine.
+// A hash that tells contents apart, the same on every machine. It does not withstand deliberate collisions.
 class Hash {
  public:
-  // The order counts, and so do the lengths: {"ab", "c"} is not {"a", "bc"}.
+  // Order and lengths count: {"ab", "c"} is not {"a", "bc"}.
   Hash& add(std::span<const std::byte> bytes);
   Hash& add(std::string_view text) { return add(std::as_bytes(std::span(text))); }
   // Numbers one after the other, in a vector or an array.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Before a function that GPU kernels call as well as the host.
+// Marks a function that both the host and GPU kernels call.
 #ifdef __CUDACC__
 #define SUBFLEET_HOST_DEVICE __host__ __device__
 #else

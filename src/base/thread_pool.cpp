@@ -25,7 +25,7 @@ struct ThreadPool::State {
   std::exception_ptr failure;
   std::vector<std::thread> threads;
 
-  // Takes indices until none is left. Called with the lock held, returns with it held.
+  // Takes indices until there are no more. Called with the lock held; returns with it held.
   void drain(std::unique_lock<std::mutex>& lock, size_t worker) {
     while (next < count) {
       const size_t index = next++;

@@ -78,7 +78,7 @@ class DepthCheck {
 
 toml::table parse_toml(std::string_view text, std::string_view source) {
   if (text.size() > kMostTextBytes) {
-    throw bad_request(source, fmt::format("{} are too much; settings take at most {}",
+    throw bad_request(source, fmt::format("{} is too much; settings may have at most {}",
                                           human_bytes(static_cast<double>(text.size())),
                                           human_bytes(static_cast<double>(kMostTextBytes))));
   }

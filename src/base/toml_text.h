@@ -8,15 +8,15 @@
 
 namespace subfleet {
 
-// The one way to read TOML. A document longer than kMostTextBytes (base/file.h), or whose keys and brackets
-// reach deeper than any of ours, is refused before a parser recurses into it. Throws Error, "SOURCE: line N:
-// why".
+// The only way TOML is read here. Refuses a document that is longer than kMostTextBytes (base/file.h), or
+// whose keys and brackets nest deeper than ours ever do, before a parser recurses into it. Throws Error,
+// "SOURCE: line N: why".
 toml::table parse_toml(std::string_view text, std::string_view source);
 
-// A value as people read it, on one line: a text without quotes, 0.03, [1, 0.5].
+// A value on one line, as people read it: a text without quotes, 0.03, [1, 0.5].
 std::string value_text(const toml::node& node);
 
-// Throws Error, naming the nearest, unless the table has these keys alone; `what` says what they are.
+// Throws Error, naming the nearest known key, if the table has any other key. `what` says what the table is.
 void check_keys(const toml::table& table, std::string_view what, const std::vector<std::string>& known);
 
 }  // namespace subfleet

@@ -9,8 +9,8 @@ __attribute__((flatten, target("avx512f,avx512dq"))) auto compiled_for_wide_vect
 }
 #endif
 
-// Calls work(), compiled a second time for AVX-512 where this CPU has it. It must be elementwise: the bits
-// are then the same at any width.
+// Calls work(), compiled a second time for AVX-512 and run that way if this CPU has it. The work must be
+// elementwise, so that the bits are the same at any width.
 template <typename Work>
 auto on_wide_vectors(const Work& work) {
 #ifdef __x86_64__

@@ -55,7 +55,7 @@ Colour heat(double place) {
   return mix(kStops[stop], kStops[stop + 1], at - static_cast<double>(stop));
 }
 
-// Pixels for so many cells: as many per cell as there is room for, or several cells per pixel.
+// How many pixels `cells` cells get: as many per cell as fit, or several cells per pixel.
 size_t pixels_for(size_t cells, size_t most, size_t most_per_cell) {
   return cells > most ? most : cells * std::min(most / cells, most_per_cell);
 }
@@ -343,7 +343,7 @@ std::string note(const DrawnBook& drawn) {
                                  range_text(quality.least_weight, quality.largest_weight),
                                  range_text(quality.least_coverage, quality.largest_coverage));
   if (quality.largest_overlap) {
-    text += fmt::format(", overlap {:.1f} in the mean and {} at most", *quality.mean_overlap,
+    text += fmt::format(", overlap {:.1f} on average and {} at most", *quality.mean_overlap,
                         *quality.largest_overlap);
   }
   return text;

@@ -22,10 +22,10 @@ struct TextStyle {
   Align align = Align::kLeft;
 };
 
-// Pixels of a text from its first to its last dot.
+// The width of a text in pixels, from its first dot to its last.
 size_t text_width(std::string_view text, size_t scale);
 
-// A white sheet to draw on. What lies outside is left out.
+// A white sheet to draw on. Drawing outside of it does nothing.
 class Canvas {
  public:
   Canvas(size_t width, size_t height) : image_(width, height, {0xff, 0xff, 0xff}) {}

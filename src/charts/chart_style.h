@@ -5,8 +5,8 @@
 
 namespace subfleet {
 
-// Okabe and Ito's colours, told apart with any colour vision; a little lighter on dark. Beyond seven, lines
-// are dashed.
+// Okabe and Ito's colours, which people of any colour vision can tell apart; a little lighter on dark pages.
+// After seven lines, dashes are used.
 inline constexpr size_t kChartColours = 7;
 inline constexpr std::string_view kChartStyle = R"css(
 .chart{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12.5px}

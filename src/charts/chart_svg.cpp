@@ -21,7 +21,7 @@ constexpr size_t kMostPagePoints = 400;  // of one series: more than a page has 
 constexpr std::array<std::string_view, 3> kDashes{"", " stroke-dasharray=\"7 5\"",
                                                   " stroke-dasharray=\"2 5\""};
 
-// How a line is told from others.
+// What distinguishes a line from others.
 struct LineLook {
   size_t colour = 0;
   std::string_view dashes;
@@ -37,8 +37,8 @@ size_t place_in(std::vector<std::string_view>& parts, std::string_view part) {
   return static_cast<size_t>(place);
 }
 
-// Names that are combinations of few parts, as "gold, FAVG" and "same, FedAdam", have a colour for what
-// stands before the comma and dashes for what follows; of others, each series has a look of its own.
+// If names combine a few parts, like "gold, FAVG" and "same, FedAdam", the part before the comma decides the
+// colour and the part after it the dashes. Otherwise each series has its own look.
 std::vector<LineLook> looks_of(const Chart& chart) {
   std::vector<LineLook> by_place, by_name;
   std::vector<std::string_view> firsts, seconds;
@@ -283,7 +283,7 @@ class SvgWriter {
     return true;
   }
 
-  // Shows its values under the pointer; itself only if it is to be seen, like the last one of a line.
+  // Shows its values under the pointer. The dot itself shows only if `seen`, like the last one of a line.
   void write_dot(size_t index, const Point& point, bool seen) {
     const auto value = [](double number, Unit unit) {
       return unit == Unit::kBytes     ? human_bytes(number)

@@ -48,8 +48,8 @@ class WordSet {
   std::unordered_set<uint64_t> held_;
 };
 
-// Moves ones within their rows until every unit is kept equally often, give or take one. Where unit a is kept
-// more often than b, more words have a without b than b without a, so at least one of them can have b instead
+// Moves ones within their rows until every unit is kept equally often, give or take one. If unit a is kept
+// more often than b, more words have a without b than b without a. So at least one word can swap a for b
 // without becoming another row's word.
 void even_out(CodeBook& book, WordSet& words, Random& random) {
   std::vector<int64_t> surplus(book.length(), 0);
@@ -62,7 +62,7 @@ void even_out(CodeBook& book, WordSet& words, Random& random) {
   std::iota(units.begin(), units.end(), 0U);
   random.shuffle(std::span(units));
   std::ranges::stable_sort(units, std::ranges::greater{}, [&](uint32_t unit) { return surplus[unit]; });
-  // What cannot be shared equally goes to those that have the most.
+  // The rest that cannot be shared equally goes to the units that have the most.
   for (size_t i = 0; i < units.size(); ++i)
     surplus[units[i]] -= static_cast<int64_t>(ones / book.length() + (i < ones % book.length() ? 1 : 0));
 
@@ -197,8 +197,8 @@ void Trades::run(Random& random) {
   }
 }
 
-// Different words, which the request asks for fewer of than there are. They begin as those of `legendre`,
-// which overlap little already, or, where it has not enough, as random ones.
+// Different words, for requests of fewer words than exist. They begin as words of `legendre`, which already
+// overlap little, or as random words if it has too few.
 CodeBook draw_different(const BookRequest& request, size_t weight, Random& random) {
   const size_t length = request.length;
   const size_t rows = request.rows;
@@ -214,8 +214,8 @@ CodeBook draw_different(const BookRequest& request, size_t weight, Random& rando
   return book;
 }
 
-// Every unit is kept by as many clients as any other, give or take one, which also makes the mean overlap of
-// two words the least there is for their number and weight.
+// Every unit is kept by as many clients as any other, give or take one. That also makes the mean overlap of
+// two words as small as their number and weight allow.
 class Balanced final : public CodeFamily {
  public:
   std::string_view name() const override { return "balanced"; }

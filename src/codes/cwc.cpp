@@ -25,8 +25,8 @@ bool can_enumerate(size_t length, size_t weight, size_t rows) {
   return words <= kMostWords && words * size * rows <= kMostWork;
 }
 
-// Rows that each round draws anew: of any fixed few of them, some columns are nearly or wholly equal, and the
-// clients would keep or drop those units together. All rows, each at random itself or complemented, come
+// Draws rows anew in each round: in any few fixed rows some columns are almost or completely equal, and
+// clients would keep or drop these units together. All rows, each as it is or complemented at random, come
 // before the other half of any pair.
 CodeBook draw_hadamard(const BookRequest& request, const HadamardWords& words) {
   Random random({request.seed, request.round, request.layer, Purpose::kComplementWords});

@@ -2,7 +2,7 @@
 
 #include "subfleet/codes.h"
 
-// One file each in this folder, one line in families.cpp.
+// One file per family in this folder, and one line in families.cpp.
 namespace subfleet {
 
 const CodeFamily& none_family();

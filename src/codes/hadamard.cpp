@@ -13,7 +13,7 @@ bool is_prime(size_t n) {
   return true;
 }
 
-// The order of the Paley factor: 1 for none, 0 where no factor fits.
+// The order of the Paley factor: 1 if none is needed, 0 if no factor fits.
 size_t paley_order(size_t order) {
   if (std::has_single_bit(order)) return 1;
   for (; order % 4 == 0; order /= 2) {

@@ -16,9 +16,9 @@ const std::map<int, std::vector<int>>& primitive_polynomials() {
 }
 
 // The large set of Kasami words (Sarwate and Pursley, "Crosscorrelation properties of pseudorandom and
-// related sequences", 1980). The small set is no use as masks: but for u its words are bent, so none is
-// balanced. Degree 12 is left out for its size, 2^18 words. Balanced words: 27 of 64, 237 of 512, 1977 of
-// 4096, 16113 of 32768.
+// related sequences", 1980). The small set is useless as masks: except for u its words are bent, and
+// so not balanced. Degree 12 is left out for its size, 2^18 words. Balanced words: 27 of 64, 237 of 512, 1977
+// of 4096, 16113 of 32768.
 class Kasami final : public SequenceFamily {
  public:
   std::string_view name() const override { return "kasami"; }

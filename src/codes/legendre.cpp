@@ -50,8 +50,8 @@ uint64_t primitive_root(uint64_t prime) {
 
 // The residues of p, the smallest odd prime that is no less than the length, in an order that begins with the
 // squares: g^0, g^2, g^4, ..., then g^1, g^3, ..., then 0. The word of a shift keeps the `weight` units x
-// whose x + shift come first in that order; its twin, those whose (x + shift) / g do. At one half the twin is
-// the complement, but for what rounding leaves.
+// whose x + shift come first in that order; its twin keeps the units whose (x + shift) / g come first. At one
+// half the twin is the complement, except for rounding.
 //
 // At one half, words are the squares: the sum over x of the Legendre symbols of x + a and x + b is -1, so two
 // shifts correlate by 3 at most (the 0 counts as no square), and by 7 + 3 (p - length) for any length: each

@@ -14,8 +14,8 @@ CodeBook lexicode(const LexicodeRequest& request, Random& random) {
 
   size_t least_distance = request.length;
   std::vector<size_t> chosen{random_word()};
-  // The filtered set of the paper is what is left of `words` from `next` on: what was passed over is too near
-  // to some chosen word for good.
+  // The paper's filtered set is the rest of `words` from `next` on: words before it are too near to a chosen
+  // word, and stay so.
   size_t next = least_distance > largest_distance ? words.rows() : 0;
   for (size_t step = 0; step < request.most_steps && chosen.size() < request.rows; ++step) {
     const auto far_enough = [&](size_t word) {

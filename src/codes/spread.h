@@ -12,12 +12,12 @@ struct SpreadRequest {
   size_t length = 0;
   size_t weight = 0;
   size_t rows = 0;   // at most count_words(length, weight)
-  size_t above = 0;  // the least distance that is to be beaten
+  size_t above = 0;  // the least distance to beat
 };
 
-// Different words of that weight with a large least distance, for lengths whose words are too many to
-// enumerate: a local search that evens out the pairs' intersections or, for books too large to search, random
-// words. Nothing if their least distance is not above the one to be beaten; there are always words for 0.
+// Different words of that weight with a large least distance, for lengths with too many words to enumerate. A
+// local search evens out the pairs' intersections; books too large to search get random words. Returns
+// nothing if their least distance is not above `above`; with 0 there are always words.
 std::optional<CodeBook> spread_words(const SpreadRequest& request, Random& random);
 
 }  // namespace subfleet

@@ -14,20 +14,20 @@
 
 #include "subfleet/codes.h"
 
-// How a family with a fixed set of words makes the book of a round from it.
+// How a family with a fixed set of words makes the book of a round.
 namespace subfleet {
 
 // Writes base word `index` into a row of zeros.
 using WordWriter = std::function<void(size_t index, std::span<uint64_t> row)>;
 
-// Deals a round's book from `word_count` base words: rows and columns are shuffled by (seed, round, layer),
-// and a word is used again only after all were used. Calls `write_word` once per row, in their order.
+// Deals a round's book from `word_count` base words. Rows and columns are shuffled by (seed, round, layer); a
+// word is used again only after all others were used. Calls `write_word` once per row, in order.
 CodeBook deal(const BookRequest& request, size_t word_count, const WordWriter& write_word);
 CodeBook deal(const BookRequest& request, const CodeBook& words);
 
-// Keeps the base words of the last requests: enough of them for all layers of many runs side by side. Safe to
-// use from many threads, which make different books at the same time; a book is made once. That `make` finds
-// no words, and gives nothing, is kept too.
+// Keeps the base words of the last requests: enough for all layers of many runs side by side. Threads may
+// make different books at the same time; each book is made once. If `make` finds no words and returns
+// nothing, that is kept too.
 class WordCache {
  public:
   using Key = std::array<uint64_t, 4>;

@@ -8,13 +8,14 @@
 
 namespace subfleet {
 
-// How many words of `length` bits have `weight` ones; 2^63 where there are more.
+// How many words of `length` bits have `weight` ones; 2^63 if there are more.
 uint64_t count_words(size_t length, size_t weight);
 
-// Every word of that weight in lexicographic order, column 0 first and 0 before 1. There must be few.
+// Every word of that weight, in lexicographic order: column 0 counts first, and 0 comes before 1. Only for
+// small numbers of words.
 CodeBook lexicographic_words(size_t length, size_t weight);
 
-// Different words, uniformly chosen; rows <= count_words(length, weight).
+// Different words, chosen uniformly; rows <= count_words(length, weight).
 CodeBook random_words(size_t length, size_t weight, size_t rows, Random& random);
 
 }  // namespace subfleet

@@ -40,7 +40,7 @@ constexpr std::array<Format, 2> kFormats{{
 constexpr std::array<std::string_view, 10> kCifar10Classes{
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
 
-// The format whose first file is there.
+// The format whose first file exists.
 const Format& find_format(const fs::path& folder) {
   const Format* found = nullptr;
   for (const Format& format : kFormats) {
@@ -58,7 +58,7 @@ const Format& find_format(const fs::path& folder) {
                     "versions' first files");
 }
 
-// A file of whole records.
+// Reads a file, which must consist of whole records.
 std::string read_records(const fs::path& path, const Format& format) {
   std::error_code code;
   if (!fs::is_regular_file(path, code)) {
@@ -77,7 +77,7 @@ std::string read_records(const fs::path& path, const Format& format) {
   return bytes;
 }
 
-// CIFAR's binary files, training and test alike. The images belong to nobody; they are dealt to data.clients
+// CIFAR's binary files, training and test alike. The images have no owners; they are dealt to data.clients
 // clients.
 class Cifar final : public Federation {
  public:

@@ -94,9 +94,9 @@ void ClientTable::add_train(const std::filesystem::path& file, const std::string
   }
   set_kind(file, kind);
   if (clients_.contains(name)) {
-    throw bad_request(
-        path_name(file),
-        fmt::format("{} is there twice, here or in a file before; once is right", user_title(name)));
+    throw bad_request(path_name(file),
+                      fmt::format("{} appears twice, in this file or also in an earlier one; remove one",
+                                  user_title(name)));
   }
   clients_.emplace(name, Client{.examples = std::move(examples)});
 }
@@ -114,9 +114,9 @@ void ClientTable::add_test(const std::filesystem::path& file, const std::string&
   }
   Client& client = found->second;
   if (std::exchange(client.tested, true)) {
-    throw bad_request(
-        path_name(file),
-        fmt::format("{} is there twice, here or in a file before; once is right", user_title(name)));
+    throw bad_request(path_name(file),
+                      fmt::format("{} appears twice, in this file or also in an earlier one; remove one",
+                                  user_title(name)));
   }
   client.tests = static_cast<uint32_t>(examples.labels.size());
   auto& [values, labels] = client.examples;

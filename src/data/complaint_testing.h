@@ -9,7 +9,7 @@
 
 namespace subfleet {
 
-// The one line with which these data are refused; fails the test if they are opened.
+// The one-line error with which these data are refused; the test fails if they are accepted.
 inline std::string complaint_about(const DataOptions& options) {
   try {
     open_federation(options);

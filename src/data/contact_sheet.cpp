@@ -46,7 +46,7 @@ std::array<float, kGlyphPixels> print_character(const GlyphAlphabet& alphabet, u
   return image;
 }
 
-// A picture with one channel is ink on paper; of several, they are the lights of a photograph.
+// One channel is ink on paper; several are the colours of a photograph.
 std::vector<float> ink_of(std::span<const float> example, const Shape& shape) {
   if (shape.channels == 1) return {example.begin(), example.end()};
   const size_t plane = shape.height * shape.width;

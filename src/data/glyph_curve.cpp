@@ -19,7 +19,7 @@ Vector blend(Vector a, Vector b, float share) {
   return {a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share};
 }
 
-// Which way the pen moves at a point, and how far its neighbours settle that: 0 leaves it to the curve.
+// Which way the pen moves at a point, and how much its neighbours decide that: at 0 the curve decides.
 struct Tangent {
   Vector along;
   float settled;

@@ -15,7 +15,7 @@ struct PenLine {
   float half_width = 1;
 };
 
-// A 28 x 28 sheet on which lines with round ends are drawn. Ink does not add up where lines cross.
+// A 28 x 28 sheet for lines with round ends. Crossing lines do not add up their ink.
 class GlyphCanvas {
  public:
   // The edge of a line fades over `softness` pixels.
@@ -23,7 +23,7 @@ class GlyphCanvas {
 
   void draw(const PenLine& line);
 
-  // The sheet with full ink at `ink` (at most 1) and paper at 0, in steps of 1/255.
+  // Copies the sheet, scaled so that full ink becomes `ink` (at most 1) and paper 0, in steps of 1/255.
   void copy_to(std::span<float> image, float ink) const;
 
  private:

@@ -9,8 +9,8 @@ namespace subfleet {
 
 inline constexpr uint32_t kGlyphClasses = 62;  // 0-9, A-Z, a-z
 
-// A point the pen goes through, y downwards. Capitals reach from 0 to the base line at 100, small letters
-// from about 45, descenders to 140.
+// A point that the pen passes; y points down. Capitals reach from 0 to the base line at 100, small letters
+// begin at about 45, and descenders end at 140.
 struct StrokePoint {
   float x = 0, y = 0;
   bool corner = false;  // the pen turns sharply here
@@ -27,7 +27,7 @@ struct GlyphShape {
 using GlyphAlphabet = std::array<std::vector<GlyphShape>, kGlyphClasses>;
 GlyphAlphabet glyph_alphabet();
 
-// "0" ... "z"; a number beyond the 62.
+// "0" ... "z"; from 62 on, the number itself.
 std::string character_name(uint32_t label);
 
 }  // namespace subfleet

@@ -11,12 +11,12 @@
 
 namespace subfleet {
 
-// What makes one hand look different from another. Lengths are in stroke units (capitals are 100 high) unless
-// said.
+// What makes one hand look different from another. Lengths are in stroke units (capitals are 100 high) if not
+// stated otherwise.
 struct WriterStyle {
   float slant = 0;       // horizontal shift per unit of height
   float tilt = 0;        // radians
-  float width = 1;       // letters wider or narrower than drawn
+  float width = 1;       // stretches letters horizontally
   float size = 1;        // of everything
   float small_size = 1;  // of small letters, on top of that
   CurveStyle curve;
@@ -32,20 +32,20 @@ struct WriterStyle {
   float skipping = 0;       // chance that the pen fails on a piece of a stroke
 };
 
-// One writer of the generated handwriting: everything is a function of (seed, writer).
+// One writer of the generated handwriting. Everything follows from (seed, writer).
 class GlyphWriter {
  public:
   static constexpr uint32_t kFewestSamples = 20;
   static constexpr uint32_t kMostSamples = 700;
 
-  // How much the writer has written: skewed, about 200 on average.
+  // How many samples the writer has: skewed, about 200 on average.
   static uint32_t samples(uint64_t seed, uint32_t writer);
 
   GlyphWriter(const GlyphAlphabet& alphabet, uint64_t seed, uint32_t writer);
 
   const WriterStyle& style() const { return style_; }
 
-  // Draws the sample of that index into `image` (28 x 28, ink 1, paper 0); returns its class.
+  // Draws sample number `sample` into `image` (28 x 28, ink 1, paper 0); returns its class.
   uint32_t draw(uint32_t sample, std::span<float> image);
 
  private:

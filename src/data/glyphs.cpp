@@ -12,11 +12,10 @@
 namespace subfleet {
 namespace {
 
-// Of which it is looked up how much they have written: about 1 s and 40 MB.
+// The most writers whose numbers of samples are looked up: about 1 s and 40 MB.
 constexpr uint32_t kMostFiltered = 10'000'000;
 
-// Generated handwriting: nothing but the alphabet is kept, a writer's pages are drawn whenever they are asked
-// for.
+// Generated handwriting. Only the alphabet is kept; a writer's samples are drawn whenever they are needed.
 class Glyphs final : public Federation {
  public:
   explicit Glyphs(const DataOptions& options)
@@ -46,7 +45,8 @@ class Glyphs final : public Federation {
   uint32_t samples(uint32_t client) const override { return GlyphWriter::samples(seed_, writer_of(client)); }
   std::string class_name(uint32_t label) const override { return character_name(label); }
 
-  // Everything follows from the seed and who is kept; the first page stands for how pages are drawn.
+  // Everything follows from the seed and which writers are kept. The first writer's samples are hashed too,
+  // in case a later version draws them differently.
   uint64_t fingerprint() const override {
     const Examples page = load(0);
     return Hash()

@@ -41,13 +41,13 @@ constexpr std::string_view kWriters = "-writers-idx1-int", kWritersPacked = "-wr
 constexpr std::string_view kDealInstead =
     "set data.partition to iid, dirichlet or shards to deal its images to data.clients clients";
 
-// What the name of a file of images has before its ending.
+// The part of an image file's name before its ending.
 std::string set_name(const fs::path& images) {
   const std::string name = images.filename().string();
   return name.substr(0, name.rfind(kImages));
 }
 
-// Whether these are a test set and, behind it by name, its training set: EMNIST's "x-test" and "x-train",
+// Whether these are a test set and, after it by name, its training set: EMNIST's "x-test" and "x-train",
 // MNIST's "t10k" and "train".
 bool are_test_and_train(const std::vector<fs::path>& images) {
   if (images.size() != 2) return false;
@@ -69,8 +69,9 @@ void transpose(std::vector<uint8_t>& pixels, const Shape& image) {
   }
 }
 
-// Images and labels from IDX files, by writer from a third file or dealt to clients. A test set beside its
-// training set stays one: by its writers, or dealt evenly. Pixels stay bytes until they are loaded.
+// Images and labels from IDX files, by writer from a third file or dealt to clients. A test set that
+// comes with its training set stays a test set: by its writers, or dealt evenly. Pixels stay bytes until they
+// are loaded.
 class Idx final : public Federation {
  public:
   explicit Idx(const DataOptions& options) {
@@ -144,7 +145,7 @@ class Idx final : public Federation {
   }
 
  private:
-  // One more set of images and their labels, which are in the one file that begins like that.
+  // Reads one more set of images, and their labels from the only file that begins like it.
   void append(const fs::path& images_path, const std::string& beginning) {
     const fs::path labels_path = find_file(folder_, beginning, {kLabels, kLabelsPacked});
     const std::vector<uint8_t> labels = read_idx(labels_path, IdxType::kUbyte, 1).bytes;
@@ -174,8 +175,8 @@ class Idx final : public Federation {
     }
   }
 
-  // With a test set there is a file of writers for either; `images` are the test set's and those for
-  // training.
+  // With a test set, each of the two sets has its own file of writers: images[0] is
+  // the test set, images[1] the training set.
   void group_by_writer(const std::vector<fs::path>& images, const std::string& beginning) {
     std::map<int32_t, std::vector<uint32_t>> by_writer;
     if (first_test_) {
@@ -194,7 +195,7 @@ class Idx final : public Federation {
     }
   }
 
-  // The writers of images `first` to `end`, out of the one file that begins like that.
+  // Reads the writers of images `first` to `end` from the only file that begins like that.
   void add_writers(const std::string& beginning, uint32_t first, uint32_t end,
                    std::map<int32_t, std::vector<uint32_t>>& by_writer) const {
     if (find_files(folder_, beginning, {kWriters, kWritersPacked}).empty()) {

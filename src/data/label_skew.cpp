@@ -34,7 +34,7 @@ std::vector<double> dirichlet_mix(Random& random, uint32_t classes, double alpha
 
 using Pools = std::vector<std::vector<uint32_t>>;  // the examples of each class that are left
 
-// A class with examples left, drawn by the mix; where the mix has none of them left, any of them alike.
+// Draws a class that has examples left, by the mix; if the mix has no such class left, uniformly.
 uint32_t draw_class(Random& random, std::vector<double>& mix, const Pools& pools) {
   double total = 0;
   for (size_t label = 0; label < mix.size(); ++label) {

@@ -49,8 +49,8 @@ std::unique_ptr<Federation> open_leaf(const DataOptions& options) {
   const bool has_train = fs::is_directory(train, ignored), has_test = fs::is_directory(test, ignored);
   if (has_train != has_test) {
     throw bad_request(path_name(options.path),
-                      fmt::format("holds a folder {} but none called {}; both are right, or data.path as the "
-                                  "one folder with *.json",
+                      fmt::format("holds a folder {} but no {}; both are needed, or data.path as the one "
+                                  "folder with *.json",
                                   has_train ? "train" : "test", has_train ? "test" : "train"));
   }
   ClientTable table(has_train);

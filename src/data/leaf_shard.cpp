@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPixels = values_of(ExampleKind::kCharacters);
 
-// One symbol per character; those of several bytes are no symbols of their own.
+// One symbol per character; a character of several bytes becomes the symbol for unknown ones.
 std::vector<uint16_t> symbols_of(std::string_view text) {
   std::vector<uint16_t> symbols;
   for (const char character : text) {
@@ -25,7 +25,7 @@ std::vector<uint16_t> symbols_of(std::string_view text) {
   return symbols;
 }
 
-// Takes the events of nlohmann's parser. Every one of them means something by the place it stands in.
+// Takes the events of nlohmann's parser. What an event means depends on its place in the file.
 class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
   ShardEvents(const std::string& file, const LeafUser& user) : file_(file), user_(user) {}
@@ -91,7 +91,7 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
                                 literal ? "; NaN and Infinity are no pixels" : ""));
   }
 
-  // Whether the lists at the file's beginning say what was found.
+  // Checks that the lists at the file's beginning agree with what was found.
   void check_lists() const {
     if (users_.size() != counts_.size() || users_.size() != found_.size()) {
       throw complaint(
@@ -182,7 +182,7 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   void add_window(const std::string& text) {
     const std::vector<uint16_t> symbols = symbols_of(text);
     if (symbols.size() != kWindow) {
-      throw complaint(fmt::format("{} has a text of {} characters at example {}; {} are right",
+      throw complaint(fmt::format("{} has a text of {} characters at example {}; expected {}",
                                   user_title(name_), symbols.size(), inputs_, kWindow));
     }
     set_kind(ExampleKind::kText);
@@ -193,7 +193,7 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   void add_character(const std::string& text) {
     const std::vector<uint16_t> symbols = symbols_of(text);
     if (symbols.size() != 1) {
-      throw complaint(fmt::format("{} has a label of {} characters at example {}; one is right",
+      throw complaint(fmt::format("{} has a label of {} characters at example {}; expected 1",
                                   user_title(name_), symbols.size(), examples_.labels.size()));
     }
     set_label_kind(ExampleKind::kText);
@@ -203,10 +203,10 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
   void finish_user() {
     if (!has_inputs_ || !has_labels_) {
       throw complaint(
-          fmt::format("{} has no {}; x and y are right", user_title(name_), has_inputs_ ? "y" : "x"));
+          fmt::format("{} has no {}; every user needs x and y", user_title(name_), has_inputs_ ? "y" : "x"));
     }
     if (inputs_ != examples_.labels.size()) {
-      throw complaint(fmt::format("{} has {} x and {} y; as many of both are right", user_title(name_),
+      throw complaint(fmt::format("{} has {} x and {} y; expected as many of both", user_title(name_),
                                   inputs_, examples_.labels.size()));
     }
     if (kind_ != label_kind_) {
@@ -242,8 +242,8 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
 
   Error unexpected(std::string_view what) const {
     return complaint(fmt::format(
-        "has {} where LEAF has something else; {{\"users\": [\"a\"], \"num_samples\": [1], \"user_data\": "
-        "{{\"a\": {{\"x\": [...], \"y\": [...]}}}}}} is right",
+        "has {} in the wrong place; expected {{\"users\": [\"a\"], \"num_samples\": [1], \"user_data\": "
+        "{{\"a\": {{\"x\": [...], \"y\": [...]}}}}}}",
         what));
   }
 

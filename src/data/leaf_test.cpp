@@ -135,7 +135,7 @@ TEST_F(LeafFiles, FoldersThatAreNoDataSetSayWhatIsMissing) {
   EXPECT_SAYS(complaint_about({.source = "leaf"}), "data.path: is not set");
   EXPECT_SAYS(complaint(), "holds no file *.json");
   fs::create_directory(folder_ / "train");
-  EXPECT_SAYS(complaint(), "holds a folder train but none called test");
+  EXPECT_SAYS(complaint(), "holds a folder train but no test");
   fs::create_directory(folder_ / "test");
   EXPECT_SAYS(complaint(), "train: holds no file *.json");
   write("train/a.json", R"({"users": [], "num_samples": [], "user_data": {}})");
@@ -152,11 +152,11 @@ TEST_F(LeafFiles, UsersTwiceOrOnlyForTestingAreRefused) {
   write("test/1.json", one);
   EXPECT_EQ(open_federation(options())->clients(), 1u);
   write("test/2.json", one);
-  EXPECT_SAYS(complaint(), "test/2.json: user 'a' is there twice");
+  EXPECT_SAYS(complaint(), "test/2.json: user 'a' appears twice");
   write("test/2.json", other);
   EXPECT_SAYS(complaint(), "user 'b' has examples for testing but none for training");
   write("train/2.json", one);
-  EXPECT_SAYS(complaint(), "train/2.json: user 'a' is there twice");
+  EXPECT_SAYS(complaint(), "train/2.json: user 'a' appears twice");
 }
 
 TEST_F(LeafFiles, WrongUsersAreNamed) {
@@ -193,7 +193,7 @@ TEST_F(LeafFiles, WrongPicturesAndLabelsAreNamed) {
     EXPECT_SAYS(complaint(), "labels are whole numbers from 0 to 61");
   }
   write_user(R"({"x": ["short"], "y": ["a"]})");
-  EXPECT_SAYS(complaint(), "a text of 5 characters at example 0; 80 are right");
+  EXPECT_SAYS(complaint(), "a text of 5 characters at example 0; expected 80");
   write_user(fmt::format(R"({{"x": ["{}"], "y": ["ab"]}})", std::string(80, 'a')));
   EXPECT_SAYS(complaint(), "a label of 2 characters");
 }
@@ -204,7 +204,7 @@ TEST_F(LeafFiles, WhatIsNotLeafSaysWhatWouldBe) {
         R"({"user_data": {"a": {"x": 1}}})", R"({"users": [null]})", R"({"user_data": {"a": {"x": [{}]}}})",
         R"({"num_samples": [true]})"}) {
     write("a.json", text);
-    EXPECT_SAYS(complaint(), "where LEAF has something else; {\"users\": [\"a\"]") << text;
+    EXPECT_SAYS(complaint(), "in the wrong place; expected {\"users\": [\"a\"]") << text;
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "subfleet/data.h"
 
-// What sources.cpp has in its table: one function a source.
+// The functions in the table of sources.cpp, one per source.
 namespace subfleet {
 
 std::unique_ptr<Federation> open_cifar(const DataOptions& options);

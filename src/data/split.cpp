@@ -19,7 +19,7 @@ uint32_t test_count(uint32_t samples, double fraction) {
   return std::min(static_cast<uint32_t>(std::lround(samples * fraction)), samples - 1);
 }
 
-// Leaves only the wanted ones, moved to the front.
+// Keeps only the wanted examples, moved to the front.
 void select(Examples& examples, const std::vector<bool>& mask, bool wanted) {
   size_t kept = 0;
   for (size_t i = 0; i < examples.count(); ++i) {

@@ -27,13 +27,14 @@ std::vector<fs::path> find_texts(const fs::path& folder) {
   }
   if (code) throw bad_request(path_name(folder), fmt::format("cannot be searched ({})", code.message()));
   if (found.empty())
-    throw bad_request(path_name(folder), "holds no file *.txt; the text source wants one per client");
+    throw bad_request(path_name(folder), "holds no file *.txt; the text source needs one per client");
   std::sort(found.begin(), found.end());
   return found;
 }
 
-// One text file per client, in the folder or the folders in it. Windows begin every so many characters; they
-// are cut when they are asked for. Files without a whole window and its next character are left out.
+// One text file per client, in the folder or its subfolders. A window begins every data.window_step
+// characters; windows are cut when they are needed. Files too short for a window and the character after it
+// are left out.
 class Text final : public Federation {
  public:
   explicit Text(const DataOptions& options) : step_(options.window_step) {
@@ -41,7 +42,7 @@ class Text final : public Federation {
       throw bad_request("data.path",
                         "is not set; the text source needs the folder with one .txt file per client");
     }
-    if (step_ == 0) throw bad_request("data.window_step", "0 characters lead nowhere; at least 1 is needed");
+    if (step_ == 0) throw bad_request("data.window_step", "is 0 characters; must be at least 1");
     const std::vector<fs::path> files = find_texts(options.path);
     uint32_t most = 0;
     for (const fs::path& file : files) {

@@ -11,12 +11,12 @@
 
 namespace subfleet {
 
-// What a stream holds, unpacked where it is gzipped (by its first two bytes). Throws Error, which names
-// `name`, where it cannot be unpacked.
+// The content of a stream, unpacked if it is gzipped (told by its first two bytes). Throws Error, which
+// begins with `name`, if it cannot be unpacked.
 class UnpackedStream {
  public:
-  // What may come out of a packed file of `size` bytes: real pictures pack to a twentieth or so, so what
-  // packs to less than a hundredth would only fill the memory. Small files may hold anything.
+  // The most that may come out of a packed file of `size` bytes. Real pictures compress to a twentieth or so;
+  // what compresses to less than a hundredth would only fill the memory. Small files may hold anything.
   static constexpr uint64_t most_unpacked(uint64_t size) {
     return std::max<uint64_t>(uint64_t{1} << 26, 100 * size);
   }
@@ -28,7 +28,7 @@ class UnpackedStream {
 
   bool packed() const { return packed_; }
 
-  // Fills the room as far as there are bytes; returns how many.
+  // Fills `room` with what is left, at most; returns how many bytes it wrote.
   size_t read(std::span<uint8_t> room);
 
  private:
@@ -38,7 +38,7 @@ class UnpackedStream {
   std::istream& in_;
   std::string name_;
   bool packed_ = false;
-  bool in_member_ = false;  // a gzip file is one or more of them
+  bool in_member_ = false;  // a gzip file has one or more members
   z_stream state_{};
   std::vector<uint8_t> input_;
 };

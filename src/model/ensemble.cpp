@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 6> kPossible{"avgpool", "conv2d",  "dense
 
 bool has_weights(const LayerSpec& layer) { return layer_type(layer.type).uses(&LayerSpec::units); }
 
-// The members read the same input and answer for the same classes: what comes into the first layer with
-// weights and what leaves the last is shared, all between is each member's own.
+// The members have the same input and classes: they share the input of the first layer with weights and the
+// output of the last. Everything between belongs to one member.
 struct Ends {
   size_t first = 0, last = 0;  // layers with weights
 };

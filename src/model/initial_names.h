@@ -6,10 +6,10 @@
 
 namespace subfleet {
 
-// "glorot", "he": how weights begin, in a model file.
+// How weights begin, as a model file says it: "glorot", "he".
 std::string_view name_of(Initial initial);
 
-// Throws Error, about `what`, naming the nearest.
+// Throws Error about `what`, naming the nearest name.
 Initial initial_of(std::string_view what, std::string_view name);
 
 }  // namespace subfleet

@@ -29,7 +29,7 @@ std::string value_text(size_t value) { return fmt::format("{}", value); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
 std::string value_text(Initial value) { return toml_text(name_of(value)); }
 
-// Everything that decides what the layer is; of the rest, what differs from the default.
+// All keys that define the layer, and other keys that differ from their defaults.
 std::string layer_text(const LayerSpec& layer) {
   const LayerType& type = layer_type(layer.type);
   const bool has_units = type.uses(&LayerSpec::units);

@@ -80,7 +80,7 @@ Shape read_input(const toml::node& node) {
   return {counts[0], counts[1], counts[2]};
 }
 
-// A layer as the file has it: without a name or a word on dropping where the file says none.
+// A layer as the file has it; name and droppable may be missing.
 struct ReadLayer {
   LayerSpec spec;
   bool has_units = false;

@@ -28,8 +28,8 @@ struct Addend {
   uint32_t* holders;
 };
 
-// Adds the update so many times and says whether every value of it was sane. The integers wrap around, so
-// adding it -times takes back even what was not.
+// Adds the update `times` times and returns whether every value of it was sane. The integers wrap around, so
+// adding it -times undoes even values that were not.
 template <bool kDifference>
 bool add_times(const Addend& addend, uint64_t times) {
   uint64_t wild = 0;
@@ -62,7 +62,7 @@ bool add_if_sane(const Addend& addend, uint32_t examples) {
 
 void check_size(std::string_view what, size_t size, size_t expected) {
   if (size == expected) return;
-  throw bad_request("partial sum", fmt::format("{} has {} values; {} are wanted", what, size, expected));
+  throw bad_request("partial sum", fmt::format("{} has {} values; expected {}", what, size, expected));
 }
 
 }  // namespace

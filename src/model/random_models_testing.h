@@ -27,8 +27,8 @@ inline LayerSpec random_layer(Random& random, size_t number) {
   return layer;
 }
 
-// A small model that passes check_model: pictures, sequences or symbols through any layers in any order, then
-// flatten and a dense layer.
+// A small model that passes check_model: pictures, sequences or symbols go through random layers in random
+// order, then flatten and a dense layer.
 inline ModelSpec random_model(uint64_t seed) {
   Random random({.seed = seed, .client = 77});
   while (true) {
@@ -47,7 +47,7 @@ inline ModelSpec random_model(uint64_t seed) {
   }
 }
 
-// Some units of every droppable layer, at least one.
+// A random choice of units for every droppable layer, at least one each.
 inline std::vector<std::vector<uint32_t>> random_kept(const ModelSpec& model, uint64_t seed) {
   Random random({.seed = seed, .client = 78});
   std::vector<std::vector<uint32_t>> kept;

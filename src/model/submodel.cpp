@@ -70,7 +70,7 @@ SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>
                                               droppable_layers(whole).size()));
   }
   const std::vector<Shape> shapes = layer_shapes(whole);
-  IndexSet features = all_of(whole.input.channels);  // the kept ones among those that come in
+  IndexSet features = all_of(whole.input.channels);  // the kept input features
   size_t next_kept = 0, full_offset = 0;
   for (size_t i = 0; i < whole.layers.size(); ++i) {
     const LayerSpec& layer = whole.layers[i];

@@ -6,7 +6,7 @@
 
 namespace subfleet {
 
-// Memory that begins with a line of the cache, so that no vector register's worth straddles two.
+// Memory that begins at a cache line, so that no vector straddles two.
 template <typename T>
 struct LineAllocator {
   using value_type = T;

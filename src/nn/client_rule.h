@@ -8,22 +8,22 @@
 
 namespace subfleet {
 
-// The weights of a job on their way through a round; only `weights` where the rule is plain.
+// The arrays of a job's weights during a round. A plain rule needs only `weights`.
 struct ClientArrays {
   float* weights = nullptr;
-  float* before = nullptr;       // what they were before the step
-  float* movement = nullptr;     // that the step before has made, where there is momentum
-  const float* given = nullptr;  // what they were when the round began, where there is a proximal term
+  float* before = nullptr;       // the weights before the step
+  float* movement = nullptr;     // made by the step before; only with momentum
+  const float* given = nullptr;  // the weights when the round began; only with a proximal term
 };
 
 // A client's step on one weight, written once for all devices: PyTorch's SGD with momentum and weight decay,
-// and the proximal term of FedProx (Li et al. 2020),
+// and FedProx's proximal term (Li et al. 2020),
 //
 //   v = momentum * v + gradient + weight_decay * w + proximal * (w - given),   0 when the round begins,
 //   w = w - lr * v.
 //
-// The layers have stepped already, by -lr * gradient. The rate stays the same all through a round, so what is
-// kept from step to step is the movement, -lr * v.
+// The layers have already stepped by -lr * gradient. The rate does not change within a round, so what is kept
+// between steps is the movement, -lr * v.
 struct ClientRule {
   float lr = 0, momentum = 0, weight_decay = 0, proximal = 0;
 
@@ -32,15 +32,15 @@ struct ClientRule {
       : lr(how.client_lr), momentum(how.momentum), weight_decay(how.weight_decay), proximal(how.proximal) {}
   bool operator==(const ClientRule&) const = default;
 
-  // What the layers do is all there is.
+  // Whether the layers' step is all there is.
   bool is_plain() const { return momentum == 0 && weight_decay == 0 && proximal == 0; }
 
-  // How many arrays there are beside the weights.
+  // How many arrays are needed besides the weights.
   size_t arrays() const {
     return is_plain() ? 0 : size_t{1} + (momentum != 0 ? 1 : 0) + (proximal != 0 ? 1 : 0);
   }
 
-  // After the layers' step: weight i makes the rule's instead, and is ready for the next.
+  // Call it after the layers' step: turns weight i's plain step into the rule's and prepares the next.
   template <bool kMomentum, bool kProximal>
   SUBFLEET_HOST_DEVICE void finish(const ClientArrays& a, size_t i) const {
     const float w = a.before[i];
@@ -50,7 +50,7 @@ struct ClientRule {
     a.weights[i] = a.before[i] = w + movement;
   }
 
-  // Calls work(momentum, proximal) with the flags of finish() as types.
+  // Calls work(momentum, proximal) with finish()'s flags as types.
   template <typename Work>
   void with_flags(const Work& work) const {
     const auto choose = [&](auto has_momentum) {

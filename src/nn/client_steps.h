@@ -7,13 +7,14 @@
 
 namespace subfleet {
 
-// Makes of a network's plain steps those that a job's settings ask for. Keeps its memory from job to job.
+// Turns a network's plain SGD steps into the steps that a job's settings ask for: momentum, weight decay,
+// proximal term. Keeps its memory from job to job.
 class ClientSteps {
  public:
-  // Before a job's first step, with the weights that it was given.
+  // Call it before a job's first step, with the weights that the job was given.
   void begin(const LocalTraining& how, std::span<const float> given);
 
-  // After each of the network's steps, from the weights that begin() or the last finish() left.
+  // Call it after each of the network's steps, with the weights that begin() or the last finish() left.
   void finish(std::span<float> weights);
 
  private:

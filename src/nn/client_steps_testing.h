@@ -7,7 +7,7 @@
 
 namespace subfleet {
 
-// Each of the three numbers alone, every two of them, and all.
+// Every non-empty set of momentum, weight decay and proximal term.
 inline std::vector<LocalTraining> trainings_beyond_plain_sgd() {
   std::vector<LocalTraining> all;
   for (unsigned which = 1; which < 8; ++which) {

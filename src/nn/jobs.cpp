@@ -10,8 +10,8 @@
 namespace subfleet {
 
 void check_cohort(const Cohort& cohort, size_t weights_of_state) {
-  if (cohort.how.epochs == 0) throw bad_request("round.epochs", "0 epochs; at least 1 is wanted");
-  if (cohort.how.batch == 0) throw bad_request("round.batch", "0 examples in a batch; at least 1 is wanted");
+  if (cohort.how.epochs == 0) throw bad_request("round.epochs", "is 0; must be at least 1");
+  if (cohort.how.batch == 0) throw bad_request("round.batch", "is 0; must be at least 1");
   for (const Job& job : cohort.jobs) {
     if (job.submodel->whole_size() == weights_of_state) continue;
     throw bad_request("train", fmt::format("a sub-model of a model of {} weights; the state has {}",
@@ -22,7 +22,7 @@ void check_cohort(const Cohort& cohort, size_t weights_of_state) {
 void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose) {
   if (examples.features != model.input.size() ||
       examples.inputs.size() != examples.count() * examples.features) {
-    throw bad_request(whose, fmt::format("examples of {} values, but {} wants {}", examples.features,
+    throw bad_request(whose, fmt::format("examples of {} values, but {} needs {}", examples.features,
                                          model.name, model.input.size()));
   }
   const auto classes = static_cast<int64_t>(class_count(model));

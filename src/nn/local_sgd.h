@@ -14,19 +14,19 @@
 
 namespace subfleet {
 
-// What one thread needs to train clients' sub-models, one after the other: the networks of the last few
+// What one thread needs to train clients' sub-models one after the other: the networks of the last few
 // shapes, and room for an order and a batch.
 class LocalSgd {
  public:
   explicit LocalSgd(NetworkFactory make_network) : make_network_(std::move(make_network)) {}
 
-  // From now on keeps at least so many networks.
+  // From now on keeps at least `networks` networks.
   void make_room(size_t networks) { networks_.make_room(networks); }
-  // The network of that model; the reference holds until the next call.
+  // The network of that model. The reference is valid until the next call.
   Network& network(const ModelSpec& model);
 
-  // E epochs of SGD, as `how` says, on `weights`, those of `model`, over the client's examples in the orders
-  // that `order` names. The score is summed over all that was seen, as the weights changed.
+  // Trains `weights` of `model` by E epochs of SGD, as `how` says. `order` names the orders of the client's
+  // examples. The score is summed over all examples as they were seen, while the weights changed.
   Score train(const ModelSpec& model, std::span<float> weights, const Examples& examples,
               const LocalTraining& how, const RandomKey& order);
 

@@ -43,7 +43,7 @@ struct Worker {
   ClientPipeline client;
   std::vector<float> logits = {};
   std::optional<PartialSum> sum = {};
-  HostState* sum_is_for = nullptr;  // none before the first update
+  HostState* sum_is_for = nullptr;  // null before the first update
 };
 
 class LocalTrainer final : public Trainer {
@@ -123,7 +123,7 @@ class LocalTrainer final : public Trainer {
     }
     if (result.examples == 0) return result;
     PartialSum& sum = sum_for(state, worker);
-    const auto add = [&] {  // where nothing happened to the update, the difference is made in the same pass
+    const auto add = [&] {  // an unchanged update is computed and added in one pass
       return plain ? sum.add_difference(*job.submodel, state.weights(), worker.client.trained(),
                                         result.examples)
                    : sum.add(*job.submodel, worker.client.update(), result.examples);
@@ -146,7 +146,7 @@ class LocalTrainer final : public Trainer {
     return *worker.sum;
   }
 
-  // A thread keeps one sum, whatever the number of cohorts: it takes up the next when it has handed in this.
+  // A thread keeps a single sum for any number of cohorts: it hands one in before it begins the next.
   void hand_in(Worker& worker) {
     if (worker.sum_is_for == nullptr) return;
     const std::lock_guard lock(handing_in_);

@@ -8,8 +8,7 @@
 
 namespace subfleet {
 
-// A trainer that gives every job to one thread of the pool, which runs it on a network of the job's
-// sub-model.
+// A trainer that gives every job to one thread of the pool, which runs a network of the job's sub-model.
 std::unique_ptr<Trainer> make_local_trainer(ThreadPool& pool, const ExampleSource& source,
                                             const NetworkFactory& make_network);
 

@@ -12,14 +12,14 @@
 
 namespace subfleet {
 
-// Some labelled examples, one after the other; labels are below the number of classes.
+// Labelled examples, one after the other; labels are below the number of classes.
 struct Batch {
   std::span<const float> inputs;
   std::span<const int32_t> labels;
 };
 
-// The arithmetic of one model. The weights are the caller's, flat, laid out as model_parameters() says. Keeps
-// room for activations between calls, so one thread at a time.
+// The arithmetic of one model. The caller owns the weights: flat, laid out as model_parameters() says. Keeps
+// memory for activations between calls, so use it from one thread at a time.
 class Network {
  public:
   virtual ~Network() = default;
@@ -27,7 +27,7 @@ class Network {
   // One step of plain SGD on the mean softmax cross-entropy of the batch. The score is from before the step.
   virtual Score train_step(std::span<float> weights, const Batch& batch, float client_lr) = 0;
 
-  // As many examples as `inputs` holds; `logits` has a row of classes for each.
+  // Writes a row of logits for each example in `inputs`.
   virtual void infer(std::span<const float> weights, std::span<const float> inputs,
                      std::span<float> logits) = 0;
 };

@@ -14,7 +14,7 @@
 
 namespace subfleet {
 
-// Models that are small enough for numeric gradients and together hold every type of layer in every position.
+// Models small enough for numeric gradients. Together they have every type of layer in every position.
 inline std::vector<ModelSpec> small_models() {
   return {
       {"linear", {6, 1, 1}, {{.type = "dense", .name = "d1", .units = 4}}},
@@ -107,8 +107,8 @@ inline std::vector<ModelSpec> small_models() {
   };
 }
 
-// Of every small model, about two thirds of the units of all layers but the last, rescaled: factors that are
-// no powers of two, and together every type of layer that can drop units.
+// Every small model with about two thirds of the units of all layers but the last, rescaled. The factors are
+// not powers of two, and together the models have every type of layer that can drop units.
 inline std::vector<ModelSpec> small_rescaled_models() {
   std::vector<ModelSpec> rescaled;
   for (ModelSpec model : small_models()) {
@@ -143,7 +143,7 @@ inline Examples random_examples(const ModelSpec& model, size_t count, uint32_t s
   return examples;
 }
 
-// Unlike initial weights, with biases that are not zero.
+// Random weights; unlike initial ones, their biases are not zero.
 inline std::vector<float> random_weights(const ModelSpec& model) {
   std::vector<float> weights = initial_weights(model, 5);
   Random random({.seed = 12});
@@ -166,8 +166,8 @@ inline double mean_loss(Network& network, std::vector<float> weights, const Exam
          static_cast<double>(batch.count());
 }
 
-// Every value of `actual` is within `tolerance` of `expected`, relative to the largest of its tensor, or one
-// rounding of a weight below 1 from it.
+// Every value of `actual` is within `tolerance` of `expected`, relative to its tensor's largest value, or
+// within one rounding of a weight below 1.
 inline void expect_close_tensors(const ModelSpec& model, const std::vector<double>& actual,
                                  const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -182,9 +182,9 @@ inline void expect_close_tensors(const ModelSpec& model, const std::vector<doubl
   }
 }
 
-// A 1x1 filter of weight 0 makes all values of a channel equal, so that every window of the pooling is a tie.
-// As in PyTorch the first value of a window, in row order, must get the gradient; the fifth row and column
-// are in no window.
+// A 1x1 filter of weight 0 makes all values of a channel equal, so every pooling window is a tie. As in
+// PyTorch, the first value of a window, in row order, must get the gradient. The fifth row and column are in
+// no window.
 inline void expect_first_maximum_learns(const NetworkFactory& make_network) {
   const ModelSpec model{"ties",
                         {1, 5, 5},
@@ -192,8 +192,8 @@ inline void expect_first_maximum_learns(const NetworkFactory& make_network) {
                          {.type = "maxpool", .kernel = 2},
                          {.type = "flatten"},
                          {.type = "dense", .name = "d1", .units = 2}}};
-  // The filter and its bias, then two rows of dense weights over the four windows and their biases: equal
-  // logits.
+  // The filter and its bias, then two rows of dense weights over the four windows, then their biases. The
+  // logits are equal.
   const std::vector<float> weights{0, 0.5f, 1, 2, 3, 4, 4, 3, 2, 1, 0, 0};
   Examples batch{.features = 25, .inputs = {}, .labels = {}};
   std::vector<float> input(25);

@@ -7,16 +7,16 @@
 
 namespace subfleet {
 
-// Keeps the `capacity` values that were asked for last; makes those it does not have.
+// Keeps the last `capacity` values that were asked for, and makes missing ones.
 template <typename Key, typename Value>
 class RecentlyUsed {
  public:
   explicit RecentlyUsed(size_t capacity = 2) : capacity_(capacity) {}
 
-  // From now on keeps at least so many.
+  // From now on keeps at least `capacity` values.
   void make_room(size_t capacity) { capacity_ = std::max(capacity_, capacity); }
 
-  // make(key) gives the value of a key that is not kept. The reference holds until the next call.
+  // Calls make(key) if there is no value for the key. The reference is valid until the next call.
   template <typename Make>
   Value& get(const Key& key, Make&& make) {
     auto found =

@@ -38,7 +38,7 @@ inline ModelSpec small_char_lstm() {
 // Their two droppable layers have 6 and 10 units.
 inline std::vector<ModelSpec> small_droppable_models() { return {small_cnn(), small_char_lstm()}; }
 
-// Examples that lie ready: those of client k are the k-th, or the last.
+// Examples in memory: client k has the k-th set, or the last one.
 struct ReadyExamples final : ExampleSource {
   std::vector<Examples> clients;
   Examples test;
@@ -49,13 +49,13 @@ struct ReadyExamples final : ExampleSource {
   const Examples& test_set() const override { return test; }
 };
 
-// What came of training a cohort: the results and the updates' sum.
+// The outcome of training a cohort: the results, and the sum of the updates.
 struct Trained {
   std::vector<JobResult> results;
   PartialSum sum{0};
 };
 
-// A state that holds these weights.
+// A state with these weights.
 inline std::unique_ptr<ServerState> state_of(Trainer& trainer, const ModelSpec& model,
                                              std::span<const float> weights) {
   auto state = trainer.make_state(model, {.optimizer = "fedavg"});
@@ -69,7 +69,7 @@ inline PartialSum sum_of(ServerState& state) {
   return copy;
 }
 
-// Trains one cohort from these weights; its state is made here.
+// Trains one cohort from these weights, with a state made here.
 inline Trained train_cohort(Trainer& trainer, Cohort cohort, std::span<const float> weights) {
   const auto state = state_of(trainer, *cohort.model, weights);
   cohort.state = state.get();
@@ -88,7 +88,7 @@ inline Evaluation evaluate(Trainer& trainer, const ModelSpec& model, std::span<c
 
 inline Wire exact_wire() { return {.down = &find_codec("f32"), .up = &find_codec("f32")}; }
 
-// The jobs of one round, whose weights travel as they are.
+// The jobs of one round, whose weights travel unchanged.
 inline Cohort cohort_of(const ModelSpec& model, std::span<const Job> jobs, const LocalTraining& how) {
   return {.model = &model,
           .code = {},
@@ -101,7 +101,7 @@ inline Cohort cohort_of(const ModelSpec& model, std::span<const Job> jobs, const
 }
 
 // A round of clients with different sub-models, some of different sizes, and different numbers of examples:
-// one of them none, some not a multiple of the batch.
+// one has none, some are not a multiple of the batch.
 struct SmallRound {
   ModelSpec model;  // with droppable layers of 6 and 10 units
   std::vector<float> weights = random_weights(model);

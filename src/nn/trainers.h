@@ -9,34 +9,34 @@
 
 namespace subfleet {
 
-// The networks of that device, for whoever trains jobs one by one in the process' own memory; throws Error if
-// there is no such device, or it is a GPU.
+// The networks of that device, for code that trains single jobs in its own process. Throws Error if there is
+// no such device, or if it is a GPU.
 NetworkFactory host_networks(std::string_view device);
 
-// One function per trainer, each in the folder of its name; a new one is also a line in trainers.cpp.
+// One function per trainer, each in the folder of its name. A new one also needs a line in trainers.cpp.
 NetworkFactory reference_networks();
 std::unique_ptr<Trainer> make_reference_trainer(ThreadPool& pool, const ExampleSource& source);
 
-// A build without oneDNN links no_cpu/ instead of cpu/: it has no such trainer, and making it throws Error.
+// A build without oneDNN links no_cpu/ instead of cpu/. It has no cpu trainer, and making one throws Error.
 bool has_cpu_trainer();
 NetworkFactory cpu_networks();
 std::unique_ptr<Trainer> make_cpu_trainer(ThreadPool& pool, const ExampleSource& source);
 
-// A build without a CUDA toolkit links no_cuda/ instead of cuda/. It, and a machine without a GPU, has no
-// such trainer, and making it throws Error that says what is missing. TF32 rounds the factors of large
-// products to 10 bits.
+// A build without a CUDA toolkit links no_cuda/ instead of cuda/. There, and on a machine without a GPU,
+// making a cuda trainer throws Error that says what is missing. TF32 rounds the factors of large products to
+// 10 bits.
 bool has_cuda_trainer();
 void wake_cuda();  // for wake_device
 std::unique_ptr<Trainer> make_cuda_trainer(ThreadPool& pool, const ExampleSource& source);
 std::unique_ptr<Trainer> make_cuda_tf32_trainer(ThreadPool& pool, const ExampleSource& source);
 std::string cuda_kernels();          // "NVIDIA H200"
 double cuda_peak(ThreadPool& pool);  // like cpu_peak(), of the GPU's f32 units
-uint64_t cuda_memory();              // the most that this process has held on the GPU so far, in bytes
+uint64_t cuda_memory();              // the most GPU memory that this process has used so far, in bytes
 
-// Which kernels the cpu trainer runs: "avx512", "avx2" or "portable".
+// The kernels of the cpu trainer: "avx512", "avx2" or "portable".
 std::string cpu_kernels();
 
-// Floating-point operations per second that all threads of the pool together reach on registers alone.
+// Floating-point operations per second that all threads of the pool reach together in registers alone.
 double cpu_peak(ThreadPool& pool);
 
 }  // namespace subfleet

@@ -8,21 +8,21 @@
 
 namespace subfleet {
 
-// Whether a page can draw the masks of a round in a moment: it has few enough clients.
+// Whether the masks of a round can be drawn at once: there are few enough clients.
 bool quickly_drawn(const Config& config);
 
-// What one layer's part of a round is.
+// One layer's share of a round's bytes.
 struct LayerBytes {
   std::string layer;
   double down = 0, up = 0;
 };
 
-// The bytes of a run's first round, dealt to the layers by how many weights of each its clients held. None
-// where the run has no round. Throws Error if the settings cannot be met.
+// The bytes of a run's first round, divided among the layers by how many weights of each its clients held.
+// Empty if the run has no round. Throws Error if the settings are impossible.
 std::vector<LayerBytes> bytes_by_layer(const RunSummary& run, const Config& config);
 
-// The clients of the run's first round, in the order of their rows; any, where it is not known how many there
-// are.
+// The clients of the run's first round, in the order of their rows. If the number of clients is not known,
+// any clients.
 std::vector<uint32_t> first_clients(const RunSummary& run, const Config& config);
 
 }  // namespace subfleet

@@ -74,13 +74,13 @@ void check_output(std::string_view option, const fs::path& path, OutputKind kind
   const fs::path target = fs::weakly_canonical(path, code);  // a link is written through
   if (code) throw bad_request(option, fmt::format("{}: {}", path.string(), code.message()));
   if (fs::exists(target, code)) {
-    // What is no plain file is refused by whoever writes it.
+    // The writer itself refuses what is not a plain file.
     if (!fs::is_regular_file(target, code) || is_ours(target, kind)) return;
     throw bad_request(option, fmt::format("{} exists and is not {}; name another file", path.string(), what));
   }
   if (target.extension() != extension && holds_a_run(target.parent_path())) {
-    throw bad_request(option, fmt::format("{} would stand in a run's folder, where it must end in {}",
-                                          path.string(), extension));
+    throw bad_request(
+        option, fmt::format("{} is in a run's folder, where it must end in {}", path.string(), extension));
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kManyLines = 12;  // are drawn thinner
 
-// Nothing from elsewhere is ever read.
+// The page never loads anything from outside.
 constexpr std::string_view kPolicy =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'; img-src data:\">\n";

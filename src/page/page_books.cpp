@@ -26,7 +26,7 @@ std::string caption_of(const BookQuality& quality) {
                         quality.length);
   if (quality.mean_overlap && quality.largest_overlap && quality.correlation) {
     text += fmt::format(
-        "; two share {:.1f} in the mean and {} at most; correlation at most {} ({:.3f} of the length)",
+        "; two share {:.1f} on average and {} at most; correlation at most {} ({:.3f} of the length)",
         *quality.mean_overlap, *quality.largest_overlap, *quality.correlation,
         static_cast<double>(*quality.correlation) / static_cast<double>(quality.length));
   }

@@ -13,8 +13,8 @@
 // The parts of a report's page, each as HTML; page.cpp puts them together.
 namespace subfleet {
 
-// What is shown: the runs, and how they group and compare. What carries data-s="N" belongs to group N, which
-// the page's script hides and shows everywhere at once.
+// What the page shows: the runs, their groups and how they compare. Elements with data-s="N" belong to group
+// N; the page's script shows and hides them everywhere at once.
 struct PageRuns {
   std::span<const RunSummary> runs;
   const Comparison& comparison;
@@ -28,11 +28,11 @@ std::string_view page_style();
 std::string_view page_script();
 
 std::string runs_table(const PageRuns& shown);
-std::string differences_part(const PageRuns& shown);  // nothing for a single group
+std::string differences_part(const PageRuns& shown);  // empty for a single group
 std::string charts_part(const PageRuns& shown);
-std::string searches_part(const PageRuns& shown);  // nothing where no search led to a run
-std::string bytes_part(const PageRuns& shown);     // what travels, by layer; nothing where it is not known
-std::string books_part(const PageRuns& shown);     // nothing where nothing is dropped
+std::string searches_part(const PageRuns& shown);  // empty if no run came from a search
+std::string bytes_part(const PageRuns& shown);     // what travels, by layer; empty if not known
+std::string books_part(const PageRuns& shown);     // empty if nothing is dropped
 std::string settings_part(const PageRuns& shown);  // and the command of each run
 
 }  // namespace subfleet

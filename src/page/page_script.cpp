@@ -46,7 +46,7 @@ for (const input of all(".filter")) {
   input.oninput = () => { chosen.filter = input.value; show(); };
 }
 
-// The line of what is pointed at stands out.
+// The line under the pointer stands out.
 const focus = s => {
   body.classList.toggle("focus", s !== undefined);
   for (const g of all(".charts g[data-s]")) g.classList.toggle("hot", g.dataset.s === s);
@@ -87,7 +87,7 @@ all("details").forEach((details, number) => {
   details.ontoggle = () => { chosen.open[number] = details.open; save(); };
 });
 
-// On paper, everything is unfolded, unless that were many pages.
+// On paper everything is unfolded, unless that would take many pages.
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = body.classList.contains("many") ? [] : all("details:not([open])");

@@ -15,7 +15,7 @@ namespace {
 
 bool is_letter(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
 
-// What no shell reads as anything but itself.
+// Characters that have no special meaning in any shell.
 bool is_plain(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char letter) {
     return is_letter(letter) || (letter >= '0' && letter <= '9') ||
@@ -30,7 +30,7 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-// A TOML text that `--set` takes without its quotes, because it can be nothing else, is given without.
+// Leaves the quotes off a TOML text if `--set` understands it without them.
 std::string bare_value(const std::string& toml) {
   const bool quoted = toml.size() > 2 && toml.front() == '\'' && toml.back() == '\'';
   if (!quoted) return toml;

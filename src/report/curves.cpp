@@ -9,7 +9,7 @@
 namespace subfleet {
 namespace {
 
-// What a round measured; none where it did not.
+// What a round measured; empty if it did not.
 using Figure = std::optional<double> (*)(const RoundRecord&);
 
 std::optional<double> test_accuracy(const RoundRecord& record) { return record.test_accuracy; }
@@ -66,7 +66,7 @@ std::vector<Spread> band_between(const Series& low, const Series& high) {
   return band;
 }
 
-// Where several runs end nearly alike, they differ there: y begins where lowest_shown() says.
+// If several runs end close together, y begins at lowest_shown(), so that their differences show.
 void show_ends(Chart& chart) {
   constexpr double kNearlyAlike = 0.9;
   std::vector<double> ends;

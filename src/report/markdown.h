@@ -6,11 +6,11 @@
 
 namespace subfleet {
 
-// A name as Markdown shows it: tags in it are text.
+// A name for Markdown, in which tags are shown as text.
 std::string markdown_text(std::string_view text);
 
-// Lines of cells, the first of them the heading, as a table of Markdown: the first column to the left, the
-// others to the right.
+// A Markdown table of lines of cells; the first line is the heading. The first column is aligned left, the
+// others right.
 std::string markdown_table(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace subfleet

@@ -111,7 +111,7 @@ std::string Progress::time_left() const {
   return human_time(sum / static_cast<double>(recent_seconds_.size()) * (settings_.rounds - last_.round));
 }
 
-// The counter always, then as much of the rest as leaves room for a bar, the most telling first.
+// Always the counter, then as much of the rest as leaves room for a bar, the most important first.
 std::string Progress::bar_line(size_t columns) const {
   struct Part {
     std::string text;

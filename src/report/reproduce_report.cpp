@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::vector<std::string>>;
 
-// As many decimals as the paper prints, and one more; where it has no number, four digits in all.
+// One more decimal than the paper prints; four digits if the paper has no number.
 std::string number_text(double number, const Claim& paper) {
   if (paper.kind != Claim::Kind::kEqual) return fmt::format("{:.4g}", number);
   const int decimals = static_cast<int>(std::lround(-std::log10(2 * paper.half_digit)));
@@ -28,7 +28,7 @@ std::string number_text(double number, const Claim& paper) {
 
 std::string unit_text(const std::string& unit) { return unit == "%" ? " %" : unit; }
 
-// The mean and its interval, of which two digits say enough where the paper has no number.
+// The mean and its interval; two digits of the interval if the paper has no number.
 std::string estimate_text(const Estimate& ours, const Claim& paper) {
   if (!ours.interval) return number_text(ours.mean, paper);
   constexpr double kRounding = 1e-9;  // equal values, summed
@@ -39,7 +39,7 @@ std::string estimate_text(const Estimate& ours, const Claim& paper) {
   return fmt::format("{:.{}f} ± {:.{}f}", ours.mean, decimals, interval, decimals);
 }
 
-// `seeds`: that there would be, if every one had come to a value; 0: that is nothing to tell.
+// `seeds`: how many seeds there are, with or without a value; 0: not shown.
 std::string ours_text(const ExpectedValue& value, const ReadingResult& result, size_t seeds) {
   if (!result.ours) return "-";
   std::string text = estimate_text(*result.ours, value.paper) + unit_text(value.unit);
@@ -85,7 +85,7 @@ Lines lines_of(const ExperimentResult& result) {
   return lines;
 }
 
-// Why what differs differs, as far as the experiment's file says.
+// The reasons for differences that the experiment's file gives.
 std::string reasons(const ExperimentResult& result) {
   std::string text;
   for (size_t i = 0; i < result.results.size(); ++i) {
@@ -130,8 +130,8 @@ Chart rates_chart(const Experiment& experiment, const Measured& measured, const 
   return chart;
 }
 
-// Ours over the paper's number, of every reading, beside a line on which they are equal; nothing for an
-// experiment that has but a few numbers, or shares.
+// Our number over the paper's for every reading, with the line on which they are equal. Empty for experiments
+// with few numbers, or with shares.
 Chart claims_chart(const ExperimentResult& result) {
   const Experiment& experiment = *result.experiment;
   constexpr size_t kFew = 3;
@@ -164,7 +164,7 @@ Chart claims_chart(const ExperimentResult& result) {
   return chart;
 }
 
-// Accuracy over what a run's books are good at, with error bars.
+// Accuracy over a property of a run's code books, with error bars.
 Chart predictor_chart(const std::string& property, const Measured& measured) {
   Chart chart{.title = {},
               .x_label = fmt::format("{} of the code books", property),

@@ -32,7 +32,7 @@ Json estimate_or_null(const std::optional<Estimate>& estimate) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// A setting as JSON: a number or a list of them as such, any other as text.
+// A setting as JSON: numbers and lists of numbers stay, anything else becomes text.
 Json json_value(const std::optional<std::string>& setting) {
   if (!setting) return nullptr;
   Json value = Json::parse(*setting, nullptr, /*allow_exceptions=*/false);

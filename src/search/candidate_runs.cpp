@@ -9,6 +9,7 @@
 #include "subfleet/training.h"
 
 namespace subfleet {
+
 CandidateRound candidate_round(const RoundRecord& record) {
   return {.accuracy = record.train_accuracy_median,
           .loss = record.train_loss,

@@ -15,11 +15,11 @@
 namespace subfleet {
 namespace {
 
-// How much worse than guessing a whole window has to be: a high rate that still learns passes this for a
-// round or two at most, a slow one never does.
+// How much worse than guessing a whole window must be for a candidate to be lost. A high rate that still
+// learns is that bad for a round or two at most, a slow one never.
 constexpr double kHopelessLoss = 2;
 
-// Four digits say all that a search in log10 can know, and can be typed.
+// Four digits are as precise as a search in log10 can be, and can be typed.
 double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 // The mean of a field over the last rounds, at most `window` of them.
@@ -53,7 +53,7 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
   const NumericSetting setting = numeric_setting(config, tune.parameter);
   if (!(tune.start > 0 && tune.start >= setting.low && tune.start <= setting.high) ||
       (setting.whole && tune.start != std::round(tune.start))) {
-    throw bad_request("tune.start", fmt::format("{} cannot be where a search for {} starts; it is to be a{} "
+    throw bad_request("tune.start", fmt::format("{} cannot be the start of a search for {}; it must be a{} "
                                                 "number above 0 and from {} to {}",
                                                 tune.start, tune.parameter, setting.whole ? " whole" : "",
                                                 setting.low, setting.high));
@@ -187,7 +187,7 @@ bool RateSearch::refine() {
   return false;
 }
 
-// Leaves out what the setting cannot be and what has been tried; false if that leaves nobody.
+// Leaves out values that the setting cannot have and those already tried; false if no value is left.
 bool RateSearch::begin_step(SearchStep::Kind kind, std::span<const double> offsets) {
   SearchStep step{.kind = kind};
   for (const double offset : offsets) {

@@ -9,7 +9,8 @@
 
 namespace subfleet {
 
-// A search in which a value reaches 30 % after that many rounds; none: it diverges in its second.
+// A search in which a value reaches 30 % after rounds_of() rounds; if that is 0, it diverges in its second
+// round.
 inline RateSearch search_with(const std::function<double(double log10)>& rounds_of, uint32_t outward = 4,
                               uint32_t max_rounds = 100) {
   RateSearch search({.start = 0.01,

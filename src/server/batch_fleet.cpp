@@ -51,7 +51,7 @@ JobResult BatchFleet::cancel(const JobId& id, JobOutcome outcome, const std::str
     waiting.ids.erase(found);
     return {.outcome = outcome, .why = why};
   }
-  throw failure("fleet", "a job is cancelled that is not out");
+  throw failure("fleet", "cannot cancel a job that is not under way");
 }
 
 void BatchFleet::abandon() {

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLongWait = 3600;  // where there is no deadline, next() is asked again
-constexpr double kShortPause = 10;  // before clients are asked again without one
+constexpr double kLongWait = 3600;  // without a deadline, next() is called again after this
+constexpr double kShortPause = 10;  // without a deadline, before clients are asked again
 
 // Since `start`, for `seconds` in all.
 double seconds_left(Clock::time_point start, double seconds) {
@@ -57,7 +57,7 @@ class Round {
     });
   }
 
-  // Clients that were asked in vain get the rest of the deadline to come back; nothing can arrive meanwhile.
+  // Clients that did not answer get the rest of the deadline to come back; nothing can arrive meanwhile.
   void pause(Clock::time_point start) {
     const double seconds = patience_.deadline == 0 ? kShortPause : patience_.deadline;
     for (double left = seconds_left(start, seconds); left > 0; left = seconds_left(start, seconds))

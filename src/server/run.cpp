@@ -105,8 +105,8 @@ RoundRecord Run::step() {
   return end_round(fleet_.train({&cohort, 1}).front());
 }
 
-// A pure function of what is copied here, so it does not matter where the run is by then. Where there is no
-// thread to be had, it waits to be asked.
+// A pure function of what is copied here, so the run may go on meanwhile. If no thread can be started, it
+// runs when its result is needed.
 std::future<Run::Draw> Run::start_draw(uint32_t number) const {
   return std::async(
       std::launch::async | std::launch::deferred,
@@ -144,7 +144,7 @@ Cohort Run::begin_round() {
           .state = state_.get()};
 }
 
-// 5: the server steps. A round in which nobody was trained leaves the weights as they are.
+// 5: the server steps. A round in which no client was trained leaves the weights unchanged.
 RoundRecord Run::end_round(std::span<const JobResult> results) {
   RoundRecord record = summary_of(round_ + 1, results);
   if (!is_constant(config_.schedules.server)) record.server_rate = server_rate(config_, record.round);

@@ -23,7 +23,7 @@ constexpr auto kModel = "model";  // as a model file
 constexpr auto kFormat = "format";
 constexpr auto kHash = "hash";
 
-// Of all that a checkpoint holds, its own hash left out.
+// The hash of all that a checkpoint holds, except the hash itself.
 std::string content_hash(std::map<std::string, std::string> metadata, std::vector<TensorView> tensors) {
   metadata.erase(kHash);
   std::ranges::sort(tensors, {}, &TensorView::name);
@@ -90,7 +90,7 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   if (text == file.metadata.end() ||
       std::from_chars(text->second.data(), text->second.data() + text->second.size(), round).ec !=
           std::errc()) {
-    throw bad_request(path.string(), "is no checkpoint: it names no round");
+    throw bad_request(path.string(), "is not a checkpoint: it names no round");
   }
   FixedSettings saved;
   for (const auto& [name, value] : file.metadata) {
@@ -101,7 +101,7 @@ void load_checkpoint(const std::filesystem::path& path, Run& run) {
   if (model == file.metadata.end() || model->second != model_toml(run.model())) {
     throw bad_request(
         path.string(),
-        fmt::format("was saved of another model than this {}; a run cannot change it", run.model().name));
+        fmt::format("was saved for another model than this {}; a run cannot change it", run.model().name));
   }
   check_settings(saved, fixed_settings(run.config()), path.string());
   const std::vector<float> weights = weights_from(file, run.model(), path.string());

@@ -39,11 +39,11 @@ void read_settings(RunSummary& run, const fs::path& path) {
   run.model = text("model.name");
   run.family = text("code.family");
   run.optimizer = text("server.optimizer");
-  if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // none keeps all
+  if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // family "none" keeps all
   run.server_lr = table.at_path("server.lr").value<double>();
   run.clients = table.at_path("round.clients").value<int64_t>();
   if (const auto seed = run.settings.find("run.seed"); seed != run.settings.end()) {
-    const std::string& digits = seed->second;  // a text, where it is larger than TOML's integers
+    const std::string& digits = seed->second;  // text if it is larger than TOML's integers
     uint64_t value = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec == std::errc())
       run.seed = value;
@@ -81,7 +81,8 @@ uint64_t parse_search_bytes(std::string_view text, std::string_view name) {
     throw bad_request(name, "does not say what the search cost; 'subfleet tune --resume' writes it");
   }
   const auto count = json[bytes].get<uint64_t>();
-  if (count > kMostBytes) throw bad_request(name, "a search that exchanged more bytes than any does");
+  if (count > kMostBytes)
+    throw bad_request(name, "claims that its search exchanged more bytes than any search can");
   return count;
 }
 

@@ -31,7 +31,7 @@ constexpr auto kProvenance = "provenance.json";
 constexpr std::array<std::string_view, 8> kFiles{
     kConfig, kModelFile, kLog, kCheckpoint, kModel, kProvenance, RunWriter::kPage, EventFile::kName};
 
-// Throws Error if the folder is of a newer format; a run that has just begun may not say yet.
+// Throws Error if the folder has a newer format; a run that has just begun may not have written it yet.
 void check_format(const std::filesystem::path& folder) {
   if (std::filesystem::exists(folder / kProvenance)) RunWriter::provenance(folder);
 }
@@ -42,7 +42,7 @@ int open_or_throw(const std::filesystem::path& path, int flags) {
   return descriptor;
 }
 
-// A new run wants a folder of its own.
+// A new run needs a folder of its own.
 void check_free(const std::filesystem::path& folder) {
   if (RunWriter::has_begun(folder)) {
     throw bad_request(folder.string(),
@@ -56,7 +56,7 @@ void check_free(const std::filesystem::path& folder) {
   });
 }
 
-// The round that a model or a checkpoint says it is of; none if there is no such file, or it does not say.
+// The round that a model or a checkpoint names; empty if there is no such file, or if it names none.
 std::optional<uint32_t> round_in(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   try {
@@ -79,7 +79,7 @@ struct Rounds {
   bool keeps_checkpoint = false;
 
   bool agree() const { return model && log == model && (!keeps_checkpoint || checkpoint == model); }
-  // Where the run is: a log that ends with the model's round leaves the checkpoint to differ.
+  // The run's round: if the log ends with the model's round, the checkpoint may still differ.
   std::optional<uint32_t> run() const { return log != model ? std::optional(log) : checkpoint; }
 };
 

@@ -11,7 +11,7 @@
 #include "subfleet/error.h"
 #include "wire/scale.h"
 
-// What codecs have in common that decode messages.
+// Shared by codecs that decode messages.
 namespace subfleet {
 
 static_assert(std::endian::native == std::endian::little, "numbers travel little-endian");
@@ -23,7 +23,7 @@ inline void check_length(std::string_view codec, std::span<const std::byte> mess
                     fmt::format("{} bytes for {} values; they take {}", message.size(), values, bytes));
 }
 
-// The scale that stands there; throws Error if it can be none.
+// Reads a scale; throws Error if it is invalid.
 inline float read_scale(std::string_view codec, const std::byte* from, size_t block) {
   float scale = 0;
   std::memcpy(&scale, from, sizeof scale);

@@ -4,7 +4,7 @@
 
 namespace subfleet {
 
-// In codecs.cpp's table.
+// The codecs in codecs.cpp's table.
 const Codec& f32_codec();
 const Codec& f16_codec();
 const Codec& int8_codec();

@@ -8,10 +8,10 @@
 // What the codec f16 does to one value, as every device computes it.
 namespace subfleet {
 
-// A half's bits are the lower 16 of an integer that is as wide as a float, which vectors like better.
+// A half's bits are the lower 16 of an integer as wide as a float, which suits vector units better.
 
-// The nearest half, ties to even; beyond the largest one, 65504, that one. Infinity and NaN stay what they
-// are.
+// The nearest half, ties to even. Values beyond the largest half, 65504, become that one. Infinity and NaN
+// stay.
 SUBFLEET_HOST_DEVICE constexpr uint32_t to_half(float value) {
   constexpr uint32_t kInfinity = 0x7F800000, kTooLarge = 0x477FF000, kSmallestNormal = 0x38800000;
   constexpr uint32_t kLastBit = 0x3F000000;  // 0.5: what is added to it keeps the bits of a subnormal half

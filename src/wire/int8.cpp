@@ -11,7 +11,8 @@
 namespace subfleet {
 namespace {
 
-// The largest magnitude; NaN where there is one. Each lane has its own, so that there are vectors of them.
+// The largest magnitude; NaN if a value is NaN. Each lane has its own maximum, so that compilers can
+// vectorise.
 float largest_of(const float* values, size_t count) {
   constexpr size_t kLanes = 64;
   std::array<uint32_t, kLanes> lanes{};

@@ -7,13 +7,13 @@
 #include "base/host_device.h"
 #include "wire/scale.h"
 
-// What the codec int8 does, as every device computes it. A block of values has the scale largest / 127, where
-// `largest` is the largest magnitude in it; each value travels as the whole number of scales nearest to it.
+// What the codec int8 does, as every device computes it. A block's scale is largest / 127, where `largest` is
+// its largest magnitude. Each value travels as the integer nearest to value / scale.
 namespace subfleet {
 
-constexpr size_t kInt8Block = 1024;  // values; the last block has what is left
+constexpr size_t kInt8Block = 1024;  // values; the last block has the rest
 
-// A block's largest magnitude is the largest of these, as integers, in any order: NaN is above all others.
+// The largest of these integers, in any order, is a block's largest magnitude: NaN is above all others.
 SUBFLEET_HOST_DEVICE constexpr uint32_t magnitude_bits(float value) {
   return std::bit_cast<uint32_t>(value) & 0x7FFFFFFF;
 }
@@ -25,13 +25,13 @@ SUBFLEET_HOST_DEVICE constexpr float int8_scale(float largest) {
   return sent_scale(largest < kInt8Smallest ? 0.0f : largest / 127.0f);
 }
 
-// What a block's values are multiplied by before they are rounded.
+// A block's values are multiplied by this before they are rounded.
 SUBFLEET_HOST_DEVICE constexpr float int8_per_value(float largest) {
   return largest >= kInt8Smallest ? 127.0f / largest : 0.0f;
 }
 
-// To nearest, ties to even: the sum has no room for a fraction. NaN, which has no place in a block that can
-// be sent, gives some number.
+// Rounds to nearest, ties to even: the sum has no room for a fraction. NaN gives some number; a block that
+// has one cannot be sent anyway.
 SUBFLEET_HOST_DEVICE constexpr int32_t round_to_int(float value) {
   constexpr float kNoFraction = 0x1.8p23f;
   return std::bit_cast<int32_t>(value + kNoFraction) - std::bit_cast<int32_t>(kNoFraction);

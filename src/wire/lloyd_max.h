@@ -10,8 +10,8 @@ namespace subfleet {
 
 constexpr int kMostBits = 8;
 
-// The positive centroids of the quantisers with 1 to 8 bits of the normal distribution with the least squared
-// error (Lloyd 1957, Max 1960), each after the one before; the negative ones mirror them.
+// The positive centroids of the quantisers of the normal distribution with the least squared error (Lloyd
+// 1957, Max 1960), for 1 to 8 bits, one after the other; the negative centroids mirror them.
 // scripts/lloyd_max.py prints this table.
 // clang-format off
 constexpr std::array<float, 255> kLloydMaxCentroids{
@@ -60,16 +60,16 @@ constexpr std::array<float, 255> kLloydMaxCentroids{
 };
 // clang-format on
 
-// A quantiser as a binary tree in the order of a heap: nodes 1 to levels - 1 hold the thresholds between the
+// A quantiser as a binary tree, stored like a heap. Nodes 1 to levels - 1 hold the thresholds between the
 // levels of a magnitude, midway between their centroids; nodes levels to 2 levels - 1 hold the centroids,
-// from the smallest. Only plain numbers, so that it can be a kernel's argument or lie in a GPU's shared
+// smallest first. It has only plain numbers, so it can be a kernel's argument or lie in a GPU's shared
 // memory.
 struct Quantiser {
   uint32_t levels = 1;  // of a magnitude; the sign is one more bit
   float nodes[256] = {};
 
-  // The node of the centroid that stands for the magnitude: its level is the number of thresholds that do not
-  // exceed it, and 0 for NaN. The level's bits are the node's lower ones.
+  // The node of the magnitude's centroid. Its level is the number of thresholds that do not exceed the
+  // magnitude, and 0 for NaN; the lower bits of the node are the level.
   SUBFLEET_HOST_DEVICE uint32_t node_of(float magnitude) const {
     uint32_t node = 1;
     while (node < levels) node = 2 * node + (magnitude >= nodes[node] ? 1 : 0);

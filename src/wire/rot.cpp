@@ -14,7 +14,7 @@
 namespace subfleet {
 namespace {
 
-// All have the same bits; SUBFLEET_KERNELS chooses, as it does for those that train.
+// All give the same bits. SUBFLEET_KERNELS chooses, as it does for the training kernels.
 const RotationKernels& kernels() {
   static const RotationKernels* const chosen = [] {
     const std::vector<const RotationKernels*> usable = usable_rotation_kernels();

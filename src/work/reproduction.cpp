@@ -90,8 +90,8 @@ void Reproduction::put_together() const {
   write_file(pool_.path() / kResults, fmt::format("[\n{}\n]\n", fmt::join(json, ",\n")));
 }
 
-// With rates_from, every run gets its rate once the searches are done; `must`: now. What has another's runs
-// has its rates, too.
+// With rates_from, every run gets its rate once the searches are done; with `must` they have to be done now.
+// An experiment with another's runs also has its rates.
 void Reproduction::settle_rates(Experiment& experiment, bool must) {
   if (!experiment.runs_of.empty())
     experiment.plans = std::ranges::find(experiments_, experiment.runs_of, &Experiment::name)->plans;
@@ -127,7 +127,7 @@ void Reproduction::check_data(size_t number, const std::vector<Trial>& trials) {
 bool Reproduction::make(size_t number, const Watch& watch) {
   std::vector<Trial> trials = pool_.missing(experiments_[number]);
   check_data(number, trials);
-  // Those with the same data one after the other; an ensemble stays behind its members.
+  // Trials with the same data stand together; an ensemble stays after its members.
   std::ranges::stable_sort(trials, {}, [](const Trial& trial) { return data_settings(trial.config); });
   while (!trials.empty()) {
     const auto group = take_group(trials, together_, together_key);

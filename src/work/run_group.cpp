@@ -71,12 +71,13 @@ RoundLine line_of(std::span<const SteppedRound> rounds) {
   const auto mean = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   };
-  line.train_accuracy_median = mean(train);  // of none: not a number
+  line.train_accuracy_median = mean(train);  // NaN without values
   if (!test.empty()) line.test_accuracy = mean(test);
   return line;
 }
 
-// Finishes those that have done their last round. Their files at the same time: a disk takes long for each.
+// Finishes the runs that have done their last round. Their files are written at the same time, as each takes
+// a disk long.
 void finish_done(std::span<const std::unique_ptr<OpenRun>> runs) {
   std::vector<std::future<void>> written;
   for (const auto& one : runs) {
@@ -112,7 +113,7 @@ OpenRuns open_group(std::span<const PlannedRun> group, const std::string& title,
   return runs;
 }
 
-// One round of those that still train.
+// One round of the runs that still train.
 void step_group(const OpenRuns& runs, std::span<OpenRun* const> going, Fleet& fleet,
                 const PlanContext& context) {
   std::vector<Run*> together;

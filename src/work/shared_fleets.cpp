@@ -34,7 +34,7 @@ Fleet& SharedFleets::fleet(const Config& config) {
   if (name != fleet_data_) {
     check(config);
     fleet_.reset();
-    fleet_data_.clear();  // so that a fleet that cannot be made leaves none
+    fleet_data_.clear();  // so that no fleet is left if making one fails
     fleet_ = std::make_unique<LocalFleet>(std::move(data_.extract(name).mapped()), device_, pool_,
                                           config.run.eval_samples);
     fleet_data_ = name;

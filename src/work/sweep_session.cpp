@@ -54,7 +54,7 @@ size_t SweepSession::prepare(std::vector<SweepTrial> trials) {
   return trials_.size();
 }
 
-// All of them before the first run starts, so that what does not fit shows now.
+// Checks all data before the first run starts, so that errors show at once.
 void SweepSession::check_data() {
   for (const SweepTrial& trial : trials_) {
     try {

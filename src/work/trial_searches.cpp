@@ -13,7 +13,7 @@
 namespace subfleet {
 namespace {
 
-// One for a search, one for each rate otherwise.
+// For a search trial one search; otherwise one per rate.
 size_t search_count(const Trial& trial) {
   return trial.kind == ExperimentKind::kSearches ? 1 : trial.rates.size();
 }
@@ -29,7 +29,7 @@ void add_searches(const Trial& trial, uint32_t classes, std::vector<MemorySearch
     all.push_back(search_of_one(config, std::stod(fmt::format("{:.4g}", std::pow(10, rate))), classes));
 }
 
-// Saves what came of a trial, and says it in a few words.
+// Saves the result of a trial, and returns it in a few words.
 std::string keep(const Trial& trial, std::span<const MemorySearch> searches, const std::string& trainer) {
   if (trial.kind == ExperimentKind::kSearches) {
     const RateSearch& search = searches.front().search;
@@ -46,7 +46,7 @@ std::string keep(const Trial& trial, std::span<const MemorySearch> searches, con
                      rounds.size());
 }
 
-// Searches to the end, and returns how many rounds the candidates took; none if it was stopped.
+// Searches to the end. Returns how many rounds the candidates took, or nothing if it was stopped.
 std::optional<uint32_t> search_all(std::span<MemorySearch> searches, Fleet& fleet, const SearchGroup& group,
                                    const PlanContext& context) {
   context.observer.on_start({.kind = GroupStart::Kind::kSearches,

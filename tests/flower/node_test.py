@@ -145,8 +145,8 @@ def check_refusals(folder, link, key, wrong, data):
     with Node(folder, link, "--ca", wrong, "--key", key, *data) as deceived, \
             Node(folder, link, "--insecure", "--key", key, *data) as plain, \
             Node(folder, link, "--ca", link.ca, *data) as keyless:
-        expect_refused(deceived, "cannot be talked to by TLS")
-        expect_refused(plain, "cannot be talked to without TLS")
+        expect_refused(deceived, "cannot connect with TLS")
+        expect_refused(plain, "cannot connect without TLS")
         expect_refused(keyless, "cannot register itself")
 
 

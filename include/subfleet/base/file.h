@@ -30,11 +30,11 @@ void remove_half_written(const std::filesystem::path& folder, std::span<const st
 inline constexpr size_t kMostFileBytes = size_t{1} << 34;
 inline constexpr size_t kMostTextBytes = size_t{1} << 20;  // of a file that people write by hand
 
-// The whole content of a plain file (links are followed) of at most so many bytes; throws Error. Nothing else
-// is read: a device may have no end and a pipe no writer.
+// The whole content of a plain file (links are followed) of at most `most` bytes; throws Error. Devices and
+// pipes are refused: a device may have no end, and a pipe no writer.
 std::string read_file(const std::filesystem::path& path, size_t most = kMostFileBytes);
 
-// The first bytes of a plain file, at most so many; throws Error.
+// The first bytes of a plain file, at most `bytes`; throws Error.
 std::string read_file_start(const std::filesystem::path& path, size_t bytes);
 
 // The same as read_file for a file that is named on the command line: a pipe is read too, as in `subfleet

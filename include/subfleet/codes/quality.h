@@ -21,11 +21,10 @@ struct BookQuality {
   std::optional<double> mean_distance{};
   std::optional<size_t> largest_overlap{};  // units that both rows of a pair keep
   std::optional<double> mean_overlap{};
-  // No book of as many words, all of one weight, has a larger least distance; nothing where the weights
-  // differ.
+  // No book of as many words, all of one weight, has a larger least distance. Empty if the weights differ.
   std::optional<size_t> distance_bound{};
-  // Over all circular shifts of one row of the pair; over the first `shift_rows` rows.
-  // Nothing where not even two rows can be compared in reasonable time, or nobody wants to know.
+  // Over all circular shifts of one row of the pair; over the first `shift_rows` rows. Empty if it was not
+  // asked for, or if comparing even two rows would take too long.
   size_t shift_rows = 0;
   std::optional<size_t> shifted_correlation{};
 

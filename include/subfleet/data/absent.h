@@ -7,7 +7,7 @@
 
 namespace subfleet {
 
-// The data of a server that has none: the clients keep theirs, and there is nothing to test with.
+// The data of a server without data: the clients keep theirs, and the server has nothing to test with.
 class AbsentFederation final : public Federation {
  public:
   AbsentFederation(const Shape& input, uint32_t classes) : input_(input), classes_(classes) {}

@@ -13,9 +13,9 @@ struct ContactSheetOptions {
   uint32_t scale = 1;  // screen pixels a pixel
 };
 
-// A picture of the data, ink on paper: one row per client, one column per class, in each the client's first
-// example of that class (a dot where it has none), colours as grey. The classes' names stand above. Throws
-// Error where there is no such client.
+// A picture of the data, ink on paper: one row per client and one column per class. Each field has the
+// client's first example of that class, or a dot if it has no such example; colours are shown as grey. The
+// classes' names stand above. Throws Error if there is no such client.
 GreyImage contact_sheet(const Federation& data, const ContactSheetOptions& options);
 
 }  // namespace subfleet

@@ -27,16 +27,16 @@ struct NodeSummary {
   uint64_t bytes_down = 0, bytes_up = 0;  // counted at the sockets
 };
 
-// Whoever runs a node. Both may be called from several threads at once.
+// Callbacks of the program that runs a node. Several threads may call both at once.
 struct NodeOwner {
   std::function<bool()> stop;                   // whether it is to end
   std::function<void(const std::string&)> say;  // a line about what happens
 };
 
-// Stands for the clients of `data` until it is asked to stop: registers, sends signs of life, runs the jobs
-// that the SuperLink has for it, and leaves when its replies were taken. It runs no code that is sent to it.
-// A SuperLink that cannot be reached is tried again and again. Throws Error if it is refused, or if this
-// build is without libcurl, OpenSSL or protobuf (no_flower/).
+// Stands for the clients of `data` until asked to stop: registers, sends heartbeats, runs the jobs that the
+// SuperLink has for it, and leaves when its replies were fetched. It runs no code that it is sent. If the
+// SuperLink cannot be reached, it keeps trying. Throws Error if it is refused, or if this build lacks
+// libcurl, OpenSSL or protobuf (no_flower/).
 NodeSummary run_node(const NodeOptions& options, const NodeData& data, const NodeOwner& owner);
 
 }  // namespace subfleet

@@ -34,7 +34,7 @@ class Ranks {
   std::unique_ptr<Fleet> lead(std::unique_ptr<LocalFleet> own, const Config& config,
                               const std::string& device);
 
-  // Every other rank: does what rank 0 asks for until it is over. An error is told to rank 0, never thrown.
+  // Every other rank: does what rank 0 asks for until the end. Errors are reported to rank 0, never thrown.
   void serve(size_t threads);
 
  private:

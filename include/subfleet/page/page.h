@@ -9,11 +9,11 @@
 
 namespace subfleet {
 
-enum class Reload { kNo, kYes };  // whether a browser is to read the page again every few seconds
+enum class Reload { kNo, kYes };  // whether a browser reloads the page every few seconds
 
-// One HTML page that needs nothing else: the table, the curves, what travels, the code books, and for each
+// One HTML page that needs no other file: the table, the curves, what travels, the code books, and for each
 // run its command and settings. Follows the reader's light or dark setting, and prints. Runs without rounds
-// are shown as such.
+// are marked.
 std::string report_page(std::span<const RunSummary> runs, const Comparison& comparison,
                         Reload reload = Reload::kNo);
 std::string report_page(std::span<const RunSummary> runs);

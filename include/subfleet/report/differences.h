@@ -10,11 +10,11 @@
 
 namespace subfleet {
 
-// The settings in which runs differ, so that two runs that look equal in a table are told apart.
+// The settings in which runs differ, to tell apart runs that look equal in a table.
 struct SettingDifferences {
   std::vector<std::string> keys;
   std::vector<std::vector<std::optional<std::string>>>
-      values;  // [run][key]; none: its config.toml does not say
+      values;  // [run][key]; empty if its config.toml does not say
 };
 
 // Whether a setting decides how a model learns: not where the data lie, when a checkpoint is written, what a

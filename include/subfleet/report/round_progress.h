@@ -9,7 +9,7 @@
 
 namespace subfleet {
 
-// Lines that say which clients were left out of a run's round; `name` is the run's, where there are several.
+// Lines that say which clients were left out of a run's round. `name` is the run's, if there are several.
 std::vector<std::string> left_out_lines(const Run& run, const RoundRecord& record,
                                         const std::string& name = {});
 

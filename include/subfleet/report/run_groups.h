@@ -22,16 +22,16 @@ struct RunGroup {
 // not added to it.
 std::vector<RunGroup> group_by_seed(std::span<const RunSummary> runs);
 
-// A run for each group, with its name and settings alone; of several seeds, all are named.
+// One run per group, with the group's name and settings; a group of several seeds names them all.
 std::vector<RunSummary> representatives(std::span<const RunSummary> runs, std::span<const RunGroup> groups);
 
-// The figures of a group: means over its seeds, but for those that diverged, unless all did.
+// The figures of a group: means over its seeds without those that diverged, unless all did.
 struct GroupFigures {
   size_t seeds = 0, diverged = 0;
-  std::optional<Estimate> final, best;  // test accuracies; none if never tested
+  std::optional<Estimate> final, best;  // test accuracies; empty if never tested
   Estimate bytes_down, bytes_up, search_bytes, bytes_total;
   size_t reached = 0;                      // seeds that reached Comparison::accuracy
-  std::optional<Estimate> bytes_to_reach;  // of those that did
+  std::optional<Estimate> bytes_to_reach;  // over those seeds
   std::optional<double> bytes_ratio;       // of its mean to the first group's
   std::optional<Estimate> accuracy_at;     // with Comparison::bytes exchanged
 };
@@ -41,7 +41,7 @@ std::vector<GroupFigures> group_figures(std::span<const RunSummary> runs, std::s
 // The runs of a group that its means are over.
 std::vector<const RunSummary*> counted_runs(std::span<const RunSummary> runs, const RunGroup& group);
 
-// "84.1 %", of several seeds "84.1 ± 0.3 %"; "1.85 GB", "1.85 GB ± 20 MB"; "-" for none.
+// "84.1 %", of several seeds "84.1 ± 0.3 %"; "1.85 GB", "1.85 GB ± 20 MB"; "-" if there is none.
 std::string seeds_text(const GroupFigures& figures);    // "3", "3 (1 diverged)"
 std::string reached_text(const GroupFigures& figures);  // the bytes; of some seeds "1.85 GB (2 of 3)"
 std::string percent_text(const std::optional<Estimate>& estimate);

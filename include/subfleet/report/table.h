@@ -13,12 +13,12 @@ namespace subfleet {
 // Runs side by side: what each needed to reach the same accuracy, and how far each came with the same bytes.
 struct Comparison {
   struct Row {
-    std::optional<uint64_t> bytes_to_reach;  // none: not reached
+    std::optional<uint64_t> bytes_to_reach;  // empty: not reached
     std::optional<double> bytes_ratio;       // of those to the first run's: 0.5 for half as many
-    std::optional<double> accuracy_at;       // with `bytes` exchanged; none: not evaluated by then
+    std::optional<double> accuracy_at;       // with `bytes` exchanged; empty: not evaluated by then
   };
-  std::optional<double> accuracy;  // what is to be reached; none if no run was evaluated
-  std::optional<uint64_t> bytes;   // that all evaluated runs have exchanged; none like accuracy
+  std::optional<double> accuracy;  // the target; empty if no run was evaluated
+  std::optional<uint64_t> bytes;   // that all evaluated runs have exchanged; empty likewise
   std::vector<Row> rows;           // one per run
 };
 
@@ -28,7 +28,7 @@ Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> 
 // "gold 0.5", "none", "-".
 std::string code_name(const RunSummary& run);
 
-// A ratio of bytes in words: "2.34x fewer", "1.35x more", "the same"; "-" for none.
+// A ratio of bytes in words: "2.34x fewer", "1.35x more", "the same"; "-" if there is none.
 std::string ratio_text(std::optional<double> ratio);
 
 // "84 %" or "84.5 %": an accuracy that was asked for.

@@ -58,8 +58,8 @@ struct Experiment {
   std::string rates_from;     // its runs have rates that the searches of this other experiment found
   bool go_on = true;  // they are the winners of the searches with their seeds, trained on; else all seeds
                       // have the rate that most searches found, and begin anew
-  std::vector<std::string> readings;  // their names; a single one without a name where the file has none
-  std::vector<SweepPlan> plans;       // one per reading; with runs_of: none until adopt_runs()
+  std::vector<std::string> readings;  // their names; a single unnamed one if the file has no readings
+  std::vector<SweepPlan> plans;       // one per reading; with runs_of: empty until adopt_runs()
   std::vector<ExpectedValue> values;
 };
 
@@ -67,19 +67,19 @@ struct Experiment {
 Experiment parse_experiment(std::string_view text, const std::string& name,
                             const std::function<void(Config&, ExperimentKind)>& change);
 
-// Gives an experiment with runs_of the plans of that experiment. Throws Error if they lack a run of its
-// values.
+// Gives an experiment with runs_of the plans of the other experiment. Throws Error if its values need a run
+// that those lack.
 void adopt_runs(Experiment& experiment, const Experiment& other);
 
-// A folder's experiments, by name; none if it is not there.
+// The names of a folder's experiments; empty if there is no such folder.
 std::vector<std::string> experiment_names(const std::filesystem::path& folder);
 
-// The seed of one of an ensemble's members, from 1 on: different for each, and from that of any run of an
+// The seed of an ensemble's member, from 1 on. Different for each member, and from the seed of any run of an
 // experiment with ensembles.
 uint64_t member_seed(uint64_t seed, uint32_t member);
 
-// Names a configuration by everything that decides what comes of it, so that equal ones share a folder. Of
-// where its data lie only the last folder's name counts: they are the same elsewhere.
+// Names a configuration by everything that decides its result, so that equal ones share a folder. Of the path
+// to the data only the last folder's name counts, so that they may lie elsewhere on another machine.
 std::string settings_name(const Config& config);
 inline constexpr size_t kSettingsDigits = 10;  // of such a name, in hex
 

@@ -14,10 +14,10 @@ struct ReadingResult {
   Verdict verdict = Verdict::kNothingToCompare;
 };
 
-// An experiment, which outlives this, and what came of it so far.
+// An experiment, which must outlive this object, and its results so far.
 struct ExperimentResult {
   const Experiment* experiment = nullptr;
-  std::vector<Measured> measured;                   // one per reading; none of facts
+  std::vector<Measured> measured;                   // one per reading; empty for facts
   std::vector<std::vector<ReadingResult>> results;  // [value][reading]
   std::vector<std::string> trainers;                // everything that trained for it
 };

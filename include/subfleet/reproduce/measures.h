@@ -10,20 +10,20 @@
 
 namespace subfleet {
 
-// How ours stands to what the paper says.
+// How our value compares with the paper's.
 enum class Verdict {
-  kNothingToCompare,  // the paper has no number, or we have none yet
-  kAgrees,            // ours is the same, or nothing tells them apart
+  kNothingToCompare,  // the paper has no number, or we have no value yet
+  kAgrees,            // the same, or not significantly different
   kDiffers,
 };
 
-// The measures of that kind of experiment, but kFacts.
+// The measures for that kind of experiment, except kFacts.
 std::vector<std::string> measure_names(ExperimentKind kind);
 
-// The key that a value of that kind of experiment lacks for its measure; empty: none.
+// The key that the value lacks for its measure in that kind of experiment; empty if it lacks none.
 std::string missing_key(const ExpectedValue& value, ExperimentKind kind);
 
-// A value over the seeds; none while nothing is finished. Percentages are from 0 to 100.
+// A value over the seeds; nothing while no run is finished. Percentages are from 0 to 100.
 std::optional<Estimate> measure(const ExpectedValue& value, ExperimentKind kind, const Measured& measured);
 
 // Whether a value is the share of the trials in which something happens.

@@ -15,18 +15,18 @@
 
 namespace subfleet {
 
-// A search that is over, as much of it as experiments use.
+// What experiments use of a finished search.
 struct FinishedSearch {
-  std::optional<double> log10;  // of the rate that it found; none: nothing reached the target
+  std::optional<double> log10;  // of the rate that it found; empty: no rate reached the target
   SearchWinner winner = {};
-  uint32_t rounds = 0;      // that rate's to the target
-  double extra_rounds = 0;  // what it cost beside them, by the paper's formula
+  uint32_t rounds = 0;      // that this rate took to the target
+  double extra_rounds = 0;  // what the search cost beyond them, by the paper's formula
 };
 
-// log10 of a rate, and the rounds to the target; none: not reached.
+// log10 of a rate, and the rounds to the target; empty: not reached.
 using RateRounds = std::map<double, std::optional<uint32_t>>;
 
-// A run of an experiment with one seed, and where what comes of it lies.
+// A run of an experiment with one seed, and where its results lie.
 struct Trial {
   ExperimentKind kind = ExperimentKind::kRuns;
   std::string name;  // of its run
@@ -36,7 +36,7 @@ struct Trial {
   std::vector<Trial> members{};  // of an ensemble: its runs, each with a seed of its own
 };
 
-// What came of the runs of one reading: what is not finished is missing.
+// The results of the runs of one reading; unfinished ones are missing.
 struct Measured {
   const SweepPlan* plan = nullptr;
   SweepResults results;                                              // kRuns
@@ -44,33 +44,33 @@ struct Measured {
   std::vector<std::vector<std::optional<RateRounds>>> rates;         // kRates: [run][seed]
 };
 
-// The folder of all experiments: runs/, ensembles/ and searches/, in which equal configurations are one,
-// whichever experiment asks for them and whatever it calls them, and times.jsonl.
+// The folder of all experiments: runs/, ensembles/, searches/ and times.jsonl. Equal configurations share an
+// entry, whichever experiment asks for them and whatever it calls them.
 class Pool {
  public:
-  // To be added to: makes the folder where needed, and locks it while this object lives. To be looked at: it
-  // may not be there, and another process may be adding to it.
+  // kAdd makes the folder if needed, and locks it while this object lives. With kReadOnly the folder may be
+  // missing, and another process may be adding to it.
   enum class Use { kAdd, kReadOnly };
   explicit Pool(const std::filesystem::path& path, Use use = Use::kAdd);
 
   const std::filesystem::path& path() const { return path_; }
 
   Trial trial(const Experiment& experiment, const SweepPlan& plan, size_t run, uint64_t seed) const;
-  // All of them, reading by reading and seed by seed; none of facts.
+  // All trials, reading by reading and seed by seed; empty for facts.
   std::vector<Trial> trials(const Experiment& experiment) const;
-  // Those that are to be made, each once, in an order in which they can be: before an ensemble those of its
-  // members that are not trained yet.
+  // The trials that are still to be made, each once, in a possible order: an ensemble comes after its
+  // untrained members.
   std::vector<Trial> missing(const Experiment& experiment) const;
 
-  // What is there of a reading.
+  // What a reading's finished trials measured.
   Measured measured(const Experiment& experiment, size_t reading) const;
-  // Everything that trained for it.
+  // Every trainer that worked on it.
   std::vector<std::string> trainers(const Experiment& experiment) const;
 
-  // How long trials that were made side by side took, or the part of them that was.
+  // How long trials that were made side by side took, or the part of them that was made.
   void add_time(std::span<const Trial> together, double seconds) const;
-  // What all such times of the experiments' trials come to, each trial counted once; none unless all of them
-  // have one.
+  // The sum of these times over the experiments' trials, each trial counted once; empty unless all of them
+  // have a time.
   std::optional<double> seconds(std::span<const Experiment> experiments) const;
 
  private:
@@ -82,23 +82,23 @@ class Pool {
   mutable std::map<std::string, std::filesystem::path> places_;  // by folder and settings
 };
 
-// What a pool puts behind the name of a run, from the seed on: "3-0123456789.json" of
+// The end of a name that a pool gives to a run, from the seed on: "3-0123456789.json" of
 // "gold-3-0123456789.json". Empty if the name is not a pool's.
 std::string_view settings_in(std::string_view name);
 
-// Of an ensemble: that its test is saved, whether or not its members' folders are still there.
+// For an ensemble: whether its test is saved, even if its members' folders are gone.
 bool is_finished(const Trial& trial);
-// What came of a search, or the rounds to the target with each of the trial's rates, none where it was not
-// reached; `trainer` says what trained them.
+// Saves the result of a search, or for each of the trial's rates the rounds to the target (empty: not
+// reached). `trainer` says what trained them.
 void save(const Trial& trial, const RateSearch& search, const std::string& trainer);
 void save(const Trial& trial, std::span<const std::optional<uint32_t>> rounds, const std::string& trainer);
-// What came of an ensemble whose members are finished: its one test, none if a member diverged, and what the
-// members have exchanged.
+// Saves the result of an ensemble whose members are finished: its one test (empty if a member diverged), and
+// what the members have exchanged.
 void save(const Trial& ensemble, const std::optional<Evaluation>& test);
 
-// Gives the runs of an experiment with rates_from what those searches found for the run and reading of the
-// same names: to seeds that go on from one its winner, to others the rate that was found most often, the
-// lower of equals. False if one has none yet.
+// Gives the runs of an experiment with rates_from the rates that `searches` found for the runs and readings
+// of the same names. A seed that goes on from a search gets that search's winner. Other seeds get the rate
+// that was found most often; of equally frequent ones, the lower. False if a search has not finished.
 bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& pool);
 
 }  // namespace subfleet

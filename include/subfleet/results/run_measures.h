@@ -14,7 +14,7 @@ namespace subfleet {
 // Whether this round's training loss is no longer finite: the run cannot learn on, and ends here.
 bool is_diverged(const RoundRecord& record);
 
-// Test accuracy of the last tested round, and the highest of all; none if no round was tested.
+// Test accuracy of the last tested round, and the highest of all; empty if no round was tested.
 std::optional<double> final_accuracy(const RunSummary& run);
 std::optional<double> best_accuracy(const RunSummary& run);
 
@@ -32,24 +32,25 @@ struct SmoothedTest {
 std::vector<SmoothedTest> tests_of(std::span<const RoundRecord> log);
 
 // There are two answers to how many bytes it takes to reach an accuracy. Neither is interpolated: the bytes
-// were spent before a test showed the accuracy. None: not reached.
+// were spent before a test showed the accuracy. Both are empty if it was not reached.
 //
-// Reports of runs ask for the first test that reaches it. A single lucky test suffices. The bytes of the
-// search before the run count.
+// For reports of runs: the first test that reaches it. A single lucky test suffices. The bytes of the search
+// before the run count.
 std::optional<uint64_t> bytes_until_test_reaches(const RunSummary& run, double accuracy);
-// Sweeps and reproductions ask for the first test at which the mean of five tests, no fewer, reaches it. A
-// lucky test does not suffice. The bytes of a search do not count.
+// For sweeps and reproductions: the first test at which the mean of five tests, no fewer, reaches it. A lucky
+// test does not suffice. The bytes of a search do not count.
 std::optional<uint64_t> bytes_until_mean_reaches(std::span<const SmoothedTest> tests, double accuracy);
 
 // The test accuracy after that many bytes, both ways and in the search: interpolated linearly between the
-// tests before and after, as charts draw it. After the last test: its accuracy. Before the first: none.
+// tests before and after, as charts draw it. After the last test it is that test's accuracy; before the first
+// it is empty.
 std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes);
 
-// The most bytes that every tested run has exchanged by its last test; none if no run was tested.
+// The most bytes that every tested run has exchanged by its last test; empty if no run was tested.
 std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs);
 
-// The highest whole percentage that every tested run reaches (below 1 %: the exact value); none if no run was
-// tested.
+// The highest whole percentage that every tested run reaches (below 1 %: the exact value); empty if no run
+// was tested.
 std::optional<double> common_accuracy(std::span<const RunSummary> runs);
 
 }  // namespace subfleet

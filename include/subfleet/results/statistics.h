@@ -9,14 +9,14 @@ namespace subfleet {
 // The mean of some values and how sure it is: with 95 % confidence within mean ± interval, by Student's t.
 struct Estimate {
   double mean = 0;
-  std::optional<double> interval;  // none for a single value
+  std::optional<double> interval;  // empty for a single value
   size_t count = 0;
 };
 
-// None for no values.
+// Empty if there are no values.
 std::optional<Estimate> estimate(std::span<const double> values);
 
-// Wilson's 95 % interval of a share, from 0 to 1, of so many trials.
+// Wilson's 95 % interval of a share, from 0 to 1, of `trials` trials.
 struct ShareInterval {
   double low = 0, high = 0;
 };

@@ -14,28 +14,28 @@
 
 namespace subfleet {
 
-// The runs of a search's candidates, each in a folder of its own. A round of all that are running is trained
-// together; a round that a folder's log knows, from before the search was broken off, is not trained again.
-// At any time only those that are running are in memory, and only those and the best have a checkpoint.
+// The runs of a search's candidates, each in its own folder. All running candidates train a round together. A
+// round that a folder's log already has, from before an interruption, is not trained again. Only running
+// candidates are in memory; only they and the best have a checkpoint.
 class CandidateRuns {
  public:
-  // Everything outlives this object.
+  // Everything passed in must outlive this object.
   CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet, const Provenance& now);
 
-  // One more round of each of search.running(), for search.record().
+  // Trains one more round of each of search.running(); the result is for search.record().
   std::vector<CandidateRound> next_round(const RateSearch& search);
 
-  // After record(): saves those that go on where their turn has come (run.checkpoint_every) and the best, and
-  // gives the others up.
+  // Call it after record(). Saves the candidates that go on, if a checkpoint is due (run.checkpoint_every),
+  // and the best one; gives the others up.
   void settle(const RateSearch& search);
 
-  // A checkpoint of every candidate that is running.
+  // Saves a checkpoint of every running candidate.
   void checkpoint();
 
  private:
   struct Entry {
     std::vector<RoundRecord> log;
-    std::unique_ptr<Run> run;  // none: it is no longer to be trained
+    std::unique_ptr<Run> run;  // null: no longer trained
     std::optional<RunWriter> writer;
     std::optional<EventFile> events;
   };
@@ -49,14 +49,14 @@ class CandidateRuns {
   std::map<size_t, Entry> entries_;  // by the candidate's index
 };
 
-// From the first draw of one candidate to that of the next: more rounds than any of them takes.
+// The distance between the first draws of neighbouring candidates: more rounds than any of them takes.
 inline constexpr uint32_t kDrawsApart = 1'000'000;
 
-// The configuration of a search's candidate: the search's own with the value that is tried, and with draws of
-// clients, masks and orders of its own. Throws Error if they do not go together.
+// The configuration of a search's candidate: the search's own, with the value that is tried and with its own
+// draws of clients, masks and orders. Throws Error if they do not go together.
 Config candidate_config(const Config& config, const RateSearch& search, size_t index);
 
-// What a search is told of a candidate's round.
+// What a search needs to know about a candidate's round.
 CandidateRound candidate_round(const RoundRecord& record);
 
 }  // namespace subfleet

@@ -40,8 +40,8 @@ struct UpdateMessage {
 // The message to the first row of a cohort, without weights; the others differ in row, client and weights.
 JobMessage job_message(const Cohort& cohort);
 
-// The number of the messages' layouts (docs/formats.md): a node and a server of different formats refuse each
-// other. Whoever changes a layout raises it. All layouts before 2 called themselves 1.
+// The version of the messages' layouts (docs/formats.md); a node and a server with different versions refuse
+// each other. Increase it with every change of a layout. All layouts before 2 called themselves 1.
 inline constexpr int kMessageFormat = 2;
 
 std::vector<std::byte> encode(const JobMessage& message);

@@ -19,23 +19,23 @@ namespace subfleet {
 // last checkpoint.
 class RunWriter final : public RoundObserver {
  public:
-  static constexpr auto kPage = "report.html";  // made by whoever shows the run
+  static constexpr auto kPage = "report.html";  // made by the program that shows the run
 
   // Begins a run in a new or empty folder; throws Error if it holds one already. The provenance is of this
   // process.
   static RunWriter begin(const std::filesystem::path& folder, const Run& run, const Provenance& now);
 
-  // Takes up the run of a folder; throws Error if it holds none. restore() comes next.
+  // Opens the run of a folder again; throws Error if there is no run. Call restore() next.
   static RunWriter reopen(const std::filesystem::path& folder);
 
-  // Whether a folder holds a run, and one that can be gone on with: it was neither given up nor moved.
+  // Whether a folder holds a run, and whether that run can be resumed: it was neither given up nor moved.
   static bool has_begun(const std::filesystem::path& folder);
   static bool can_go_on(const std::filesystem::path& folder);
 
-  // The round of the trained model, if the log and the checkpoint, unless none is kept, end with the same
-  // round; none: there is no model, or it is older than the run.
+  // The round of the trained model. Empty if there is no model, or if it is not of the log's last round, or
+  // if a checkpoint is kept and has another round.
   static std::optional<uint32_t> model_round(const std::filesystem::path& folder);
-  // Whether the run of a folder has such a model of its last round (run.rounds).
+  // Whether a folder's run has such a model of its last round (run.rounds).
   static bool is_finished(const std::filesystem::path& folder);
 
   // What the run of a folder came from, its settings as saved, and its rounds.
@@ -43,15 +43,15 @@ class RunWriter final : public RoundObserver {
   static Config config(const std::filesystem::path& folder);
   static std::vector<RoundRecord> log(const std::filesystem::path& folder);
 
-  // The trained weights of a run that has come to its end, or was stopped; throws Error before that, and if
-  // the run has gone on since.
+  // The trained weights of a run that is finished or was stopped. Throws Error before that, and if the run
+  // has gone on since.
   static std::vector<float> weights(const std::filesystem::path& folder, const ModelSpec& model);
 
-  // Leaves only the log and the settings of a run: it will not be gone on with.
+  // Leaves only the log and the settings of a run, which then cannot be resumed.
   static void give_up(const std::filesystem::path& folder);
 
-  // Makes the run of one folder that of another, which is there already; only its log and its settings stay.
-  // However the process ends, doing it again completes it.
+  // Makes the run of one folder the run of another, existing folder; only its log and its settings stay
+  // behind. If the process ends midway, doing it again completes it.
   static void move(const std::filesystem::path& from, const std::filesystem::path& to);
 
   ~RunWriter() override;
@@ -67,17 +67,17 @@ class RunWriter final : public RoundObserver {
   // a run can change. Throws Error if the data are not those that the run began with.
   uint64_t restore(Run& run, const Provenance& now);
 
-  // Throws Error if the run of a folder, where one can be gone on with, has done more rounds than these.
+  // Throws Error if the run of a folder can be resumed and has done more than `rounds` rounds.
   static void check_rounds(const std::filesystem::path& folder, uint32_t rounds);
 
-  // A line of the log, and a checkpoint where its turn has come (run.checkpoint_every).
+  // Appends a line to the log, and saves a checkpoint if one is due (run.checkpoint_every).
   void round_done(Run& run, const RoundRecord& record) override;
   void append(const RoundRecord& record);
   void checkpoint(const Run& run);
 
-  // model.safetensors and a last checkpoint, unless this round has one.
+  // Writes model.safetensors, and a last checkpoint unless this round has one.
   void finish(const Run& run);
-  // model.safetensors alone, which is a third of the room or less: it will not be gone on with.
+  // Writes model.safetensors alone, which takes a third of the space or less. The run cannot be resumed then.
   void finish_for_good(const Run& run);
 
  private:
@@ -88,8 +88,8 @@ class RunWriter final : public RoundObserver {
   std::filesystem::path folder_;
   FolderLock lock_;
   int log_ = -1;
-  uint32_t saved_round_ = 0;  // that of the last checkpoint
-  bool has_model_ = false;    // model.safetensors, which is old as soon as the log grows
+  uint32_t saved_round_ = 0;  // the last checkpoint's
+  bool has_model_ = false;    // whether model.safetensors exists; it is outdated as soon as the log grows
 };
 
 }  // namespace subfleet

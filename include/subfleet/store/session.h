@@ -9,18 +9,17 @@
 #include "subfleet/fleet.h"
 #include "subfleet/store/provenance.h"
 
-// What whoever trains into a run folder says and checks when it begins or goes on: a process, `subfleet` or
-// Python.
+// What a process (`subfleet` or Python) checks and writes when it begins or resumes a run in a folder.
 namespace subfleet {
 
-// Who does the arithmetic of a session.
+// What does the arithmetic of a session.
 struct Workers {
   std::string device = "cpu";  // a trainer's name
   uint32_t threads = 1;
   uint32_t ranks = 1;
 };
 
-// Of this process: with whose data, on which device and how.
+// The provenance of this process: whose data it has, and on which device and how it computes.
 Provenance provenance_now(const Config& config, const Fleet& fleet, const Workers& workers);
 
 // Weights that a run begins with, by the file's name and content.
@@ -29,7 +28,7 @@ Provenance::Initial initial_weights_file(const std::filesystem::path& file);
 // "subfleet 0.1.0 on cpu avx512".
 std::string trainer_text(const Provenance::Session& session);
 
-// A line for people if the last session was of another version, device or vector unit than this one.
+// A line for people if the last session had another version, device or vector unit than this one.
 std::optional<std::string> other_workers(const Provenance& before, const Provenance& now);
 
 // These settings for going on with a run that began with `saved`: a horizon that they leave open is the

@@ -16,18 +16,18 @@ namespace subfleet {
 // The candidate that won a search.
 struct SearchWinner {
   double server_lr = 0;
-  uint32_t first_draw = 0;  // beyond that of the search
+  uint32_t first_draw = 0;  // beyond the search's own
 };
 
 // One of the things that a sweep compares: a configuration that is trained once with every seed.
 struct SweepRun {
   std::string name;
   std::string slug;   // the name as a part of a folder's name
-  Config config;      // checked; its seed is none of the sweep's
+  Config config;      // checked; its seed is not used, as the sweep has its own
   bool drawn = true;  // a line of the chart
-  // So many models are trained of it, each with a seed of its own, and answer together; 1: a run alone.
+  // 1: a single run. More: an ensemble of that many models, each with its own seed, that answer together.
   uint32_t members = 1;
-  std::map<uint64_t, SearchWinner> winners = {};  // of searches that runs with these seeds go on from
+  std::map<uint64_t, SearchWinner> winners = {};  // by seed: the search winner that the run goes on from
 };
 
 // What a sweep file asks for.
@@ -35,7 +35,7 @@ struct SweepPlan {
   std::string title;
   std::vector<uint64_t> seeds;
   std::optional<size_t> baseline;       // the run that the others are compared with
-  double target = 0.996;                // times the baseline's accuracy at the end: what is to be reached
+  double target = 0.996;                // the accuracy to reach, relative to the baseline's at the end
   std::optional<uint32_t> last_rounds;  // whose tests are the accuracy at the end; none: a quarter of the run
   std::vector<SweepRun> runs;
 

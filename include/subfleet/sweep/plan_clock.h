@@ -7,22 +7,22 @@
 
 namespace subfleet {
 
-// How far a sweep is and how long its rest will take: the rounds of every run to come times what its rounds
-// took so far, or, before its first, the mean of the other runs' rounds. A run may stand for several: then a
-// round is that of one of them.
+// How far a sweep is and how long the rest will take. It multiplies every run's remaining rounds by the time
+// its rounds took so far or, before its first round, by the mean of the other runs. If a run stands for
+// several, a round is one of their rounds.
 class PlanClock {
  public:
   explicit PlanClock(size_t runs) : runs_(runs) {}
 
-  // So many rounds of a run are still to come, or took so long in all.
+  // expect() adds rounds that a run still has to do; learn() says how long rounds took in all.
   void expect(size_t run, uint32_t rounds) { runs_[run].to_come += rounds; }
   void learn(size_t run, uint32_t rounds, double seconds);
-  // Of those that were expected, some are done or will not come.
+  // Of the expected rounds, some are done or will not come.
   void rounds_done(size_t run, uint32_t rounds, double seconds);
   void give_up(size_t run, uint32_t rounds) { runs_[run].to_come -= rounds; }
 
   double done() const;                         // of all rounds that were expected, 0 to 1
-  std::optional<double> seconds_left() const;  // none before the first round
+  std::optional<double> seconds_left() const;  // empty before the first round
 
  private:
   struct Pace {

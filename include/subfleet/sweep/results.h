@@ -19,17 +19,17 @@ struct SeedResult {
   bool diverged = false;
   uint32_t rounds = 0;
   uint64_t bytes = 0;
-  std::optional<double> accuracy;           // at the end; none if it diverged or was never tested
-  std::optional<double> target;             // what is to be reached; none without the baseline's
-  std::optional<uint64_t> bytes_to_target;  // none: not reached
+  std::optional<double> accuracy;           // at the end; empty if it diverged or was never tested
+  std::optional<double> target;             // the accuracy to reach; empty without a baseline's
+  std::optional<uint64_t> bytes_to_target;  // empty: not reached
   std::vector<SmoothedTest> tests;
 };
 
-// A run over its seeds. What compares it with the baseline is over the seeds that both have.
+// A run over its seeds. Comparisons with the baseline are over the seeds that both have.
 struct RunResult {
   std::string name;
   bool drawn = true;
-  std::vector<SeedResult> seeds;       // those whose run is over
+  std::vector<SeedResult> seeds;       // the seeds whose run is over
   std::optional<Estimate> accuracy;    // at the end
   std::optional<Estimate> difference;  // to the baseline's, of the same seed
   double bytes_per_round = 0;
@@ -48,7 +48,7 @@ struct SweepResults {
   std::vector<std::string> trainers;  // "subfleet 0.1.0 on cuda": all that worked on it
 };
 
-// The rounds of a run with one seed; none while it is not over.
+// The rounds of a run with one seed; empty while it is not over.
 using RoundLog = std::optional<std::vector<RoundRecord>>;
 
 // logs[run][seed], in the plan's order.

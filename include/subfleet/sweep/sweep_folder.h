@@ -14,10 +14,10 @@ namespace subfleet {
 // and a chart. Locked while this object lives.
 class SweepFolder {
  public:
-  // Written by whoever shows the sweep.
+  // The program that shows the sweep writes these.
   static constexpr auto kResults = "results.json", kTable = "results.md", kChart = "accuracy-over-bytes.svg";
 
-  // Makes the folder where needed.
+  // Makes the folder if needed.
   explicit SweepFolder(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

@@ -13,20 +13,20 @@
 // Testing trained models, alone and together.
 namespace subfleet {
 
-// How a model does on the fleet's test examples. Throws Error if there are none.
+// Tests a model on the fleet's test examples. Throws Error if there are none.
 Evaluation test_model(Fleet& fleet, const ModelSpec& model, std::span<const float> weights);
 
-// How several models of one shape do together, as make_ensemble joins them.
+// Tests several models of one shape together, as make_ensemble joins them.
 Evaluation test_ensemble(Fleet& fleet, const ModelSpec& model, std::span<const std::vector<float>> members);
 
-// A run's trained model, and what it is tested with.
+// A run's trained model, and what to test it with.
 struct TrainedModel {
   std::string name;  // of the run
   ModelSpec model;
   std::vector<float> weights;
   DataOptions data;
   uint64_t eval_samples = 0;
-  uint32_t round = 0;  // that the model is of
+  uint32_t round = 0;  // the model's round
   Evaluation score = {};
 
   bool has_tests_of(const TrainedModel& other) const {

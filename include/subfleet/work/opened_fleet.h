@@ -19,10 +19,10 @@ struct OpenedFleet {
   ThreadPool pool;
   std::unique_ptr<Fleet> fleet;  // of all ranks
   Provenance now;                // of this process
-  // A line for people if what is resumed was trained in another way.
+  // A line for people if the resumed run was trained in another way.
   std::optional<std::string> warning;
 
-  // `device` is a trainer's name; 0 threads: one per core. `before` is the provenance of what is resumed.
+  // `device` is a trainer's name; threads = 0: one per core. `before` is the provenance of what is resumed.
   OpenedFleet(const Config& config, const std::string& device, size_t threads, Ranks& ranks,
               const std::optional<Provenance>& before);
 };

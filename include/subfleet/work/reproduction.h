@@ -16,7 +16,7 @@
 
 namespace subfleet {
 
-// Sees what becomes of experiments.
+// Sees the progress of experiments.
 class ReproductionObserver : public GroupObserver {
  public:
   // Searches are done: what they found, in words, how long they took, and how long the rest will take.
@@ -26,14 +26,14 @@ class ReproductionObserver : public GroupObserver {
     std::optional<double> seconds_left = std::nullopt;
   };
   virtual void on_searched(const Searched& searched) = 0;
-  // An ensemble was tested; none: a member diverged.
+  // An ensemble was tested; empty if a member diverged.
   virtual void on_ensemble(const std::string& title, const std::optional<Evaluation>& test) = 0;
-  // All of an experiment is made, and its table is written.
+  // An experiment is complete, and its table is written.
   virtual void on_experiment(const Experiment& experiment, const ExperimentResult& result) = 0;
 };
 
-// Makes what is missing of experiments, group after group of trials, in one process. Their tables replace
-// those of earlier calls; the results are all tables that are there.
+// Makes what experiments lack, group after group of trials, in one process. Their tables replace those of
+// earlier calls; the results join all tables that exist.
 class Reproduction {
  public:
   static constexpr auto kTable = "results.md", kResults = "results.json";
@@ -45,7 +45,7 @@ class Reproduction {
     size_t threads = 0;   // 0: one per core
     size_t together = 1;  // runs that differ in their seeds alone, side by side
   };
-  // `names`: of all experiments that there are, in the order of their tables.
+  // `names`: all existing experiments, in the order of their tables.
   Reproduction(std::vector<Experiment> experiments, std::vector<std::string> names, const Options& options);
 
   const std::vector<Experiment>& experiments() const { return experiments_; }

@@ -35,13 +35,12 @@ struct PlanContext {
 
 inline PlanLine plan_line(const PlanClock& clock) { return {clock.done(), clock.seconds_left()}; }
 
-// Begins runs, or goes on with them, each in its run folder, and trains them side by side to their last
-// rounds. Each has the bits that it has alone. They share a fleet. A run that diverges ends with a round
-// whose loss is not a number. `title` is what the observer is told of them. Returns false if they were
-// stopped before their end.
+// Trains runs side by side to their last rounds, each in its run folder, where it begins or goes on. They
+// share a fleet, and each has the same bits as alone. A run that diverges ends with a round whose loss is not
+// a number. The observer gets `title` as their name. Returns false if they were stopped before the end.
 bool train_group(std::span<const PlannedRun> group, const std::string& title, const PlanContext& context);
 
-// The first of `items` and those after it with the same key, at most so many, taken out of `items`.
+// Takes the first of `items`, and those after it with the same key, at most `most`, out of `items`.
 template <typename Item, typename Key>
 std::vector<Item> take_group(std::vector<Item>& items, size_t most, const Key& key) {
   const auto first = key(items.front());
@@ -54,8 +53,8 @@ std::vector<Item> take_group(std::vector<Item>& items, size_t most, const Key& k
   return group;
 }
 
-// What is shown of a group: "3/40 gold, seed 2", or "3-7/40 gold, seeds 1, 2, 3, 4, 5"; `done` of `all` are
-// made before it.
+// What is shown of a group: "3/40 gold, seed 2", or "3-7/40 gold, seeds 1, 2, 3, 4, 5". `done` of `all` runs
+// were made before it.
 std::string group_title(size_t done, size_t all, const std::string& name, std::span<const uint64_t> seeds);
 
 }  // namespace subfleet

@@ -13,41 +13,40 @@
 
 namespace subfleet {
 
-// Sees a search and changes nothing of it.
+// Sees a search without changing it.
 class SearchObserver {
  public:
   virtual ~SearchObserver() = default;
-  // Before the first step, and as each new one begins: which candidates are tried.
+  // Before each step, including the first: which candidates it tries.
   virtual void on_step(const RateSearch& search) = 0;
-  // After every round of the candidates that were `running`.
+  // After every round of the candidates in `running`.
   virtual void on_round(const RateSearch& search, std::span<const size_t> running, double seconds) = 0;
 };
 
-// A search for the best server learning rate, or another number, in a folder. `subfleet tune` is such a
-// session.
+// A search in a folder for the best server learning rate, or another number. `subfleet tune` is one.
 class SearchSession {
  public:
-  // Candidates begin from the weights of a safetensors file or the model's own. `now` is the provenance of
-  // this process; the fleet outlives the session. begin() or resume() comes next. Throws Error if the fleet's
-  // data or the weights do not fit, or if the search cannot be made.
+  // Candidates begin with the weights of a safetensors file or the model's own. `now` is the provenance of
+  // this process; the fleet must outlive the session. Call begin() or resume() next. Throws Error if the
+  // fleet's data or the weights do not fit, or if the search is impossible.
   SearchSession(Config config, Fleet& fleet, Provenance now,
                 const std::optional<std::filesystem::path>& initial = std::nullopt);
 
   // Begins in a new or empty folder.
   void begin(const std::filesystem::path& folder);
-  // Goes on with the search of a folder. Throws Error, before anything is written, if it cannot go on with
-  // the session's settings and data.
+  // Goes on with a folder's search. Throws Error, before writing anything, if it cannot go on with the
+  // session's settings and data.
   void resume(SearchFolder folder);
 
   const RateSearch& search() const { return search_; }
-  const Config& config() const { return config_; }  // with the values of tune.* that were left to us
+  const Config& config() const { return config_; }  // with values for the tune.* settings that were left open
   const std::filesystem::path& path() const { return folder_->path(); }
 
-  // Searches to the end, or until `stop`, which is asked before every round, and saves how the search stands.
-  // Returns whether it is over.
+  // Searches to the end, or until `stop`, which it asks before every round. Saves the state of the search.
+  // Returns whether the search is over.
   bool run(SearchObserver& observer, const std::function<bool()>& stop);
 
-  // The winner's run, which goes on in the folder itself. The search has found one, and its session ends
+  // The winner's run, which goes on in the folder itself. The search must have a winner; its session ends
   // here.
   std::unique_ptr<TrainingSession> go_on_with_winner();
 

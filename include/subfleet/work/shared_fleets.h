@@ -11,8 +11,8 @@
 
 namespace subfleet {
 
-// The fleets of commands that train many runs in one process: data are read once, a device is woken once, and
-// runs with the same data and tests that follow each other share a fleet.
+// The fleets of commands that train many runs in one process. Data are read once, a device is woken once, and
+// runs that follow each other with the same data and tests share a fleet.
 class SharedFleets {
  public:
   SharedFleets(std::string device, size_t threads) : device_(std::move(device)), pool_(threads) {}
@@ -20,10 +20,10 @@ class SharedFleets {
   const std::string& device() const { return device_; }
   Workers workers() const { return {.device = device_, .threads = static_cast<uint32_t>(pool_.threads())}; }
 
-  // Reads the data, unless they are there; throws Error if they do not fit, or, where the model has to be
-  // tested, have no test examples.
+  // Reads the data unless they are in memory. Throws Error if they do not fit, or if `tested` and they have
+  // no test examples.
   void check(const Config& config, bool tested = false);
-  // Gives up the one before, if its data are others.
+  // Closes the fleet before it, if that has other data.
   Fleet& fleet(const Config& config);
 
  private:
@@ -34,7 +34,7 @@ class SharedFleets {
   std::string fleet_data_;
 };
 
-// The settings of its data and tests: equal for those that share a fleet.
+// The settings of its data and tests: equal for runs that share a fleet.
 std::string data_settings(const Config& config);
 
 }  // namespace subfleet

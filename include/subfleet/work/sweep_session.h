@@ -20,14 +20,14 @@ struct SweepTrial {
   bool operator==(const SweepTrial&) const = default;
 };
 
-// The trials with the first `seeds` seeds (0: all) of the runs whose names have one of these parts (none
-// given: all runs). Those with the same data stand together. Among them, every run comes with the first seed
-// before any comes with the second, so that there is something to compare early. Empty if no name has such a
+// The trials of the runs whose names have one of these parts (none given: all runs) with the first `seeds`
+// seeds (0: all). Trials with the same data stand together. Among them, every run comes with the first seed
+// before any comes with the second, so that there is early something to compare. Empty if no name has such a
 // part.
 std::vector<SweepTrial> choose_trials(const SweepPlan& plan, const std::vector<std::string>& name_parts,
                                       size_t seeds);
 
-// Trains the runs of a sweep into its folder, which it locks, and writes what came of them.
+// Trains the runs of a sweep into its folder, which it locks, and writes the results.
 class SweepSession {
  public:
   // `together`: how many runs that differ in their seeds alone train side by side.
@@ -36,20 +36,20 @@ class SweepSession {
     size_t threads = 0;  // 0: one per core
     size_t together = 1;
   };
-  // Makes the folder where needed. The plan outlives the session.
+  // Makes the folder if needed. The plan must outlive the session.
   SweepSession(const SweepPlan& plan, const std::filesystem::path& folder, const Options& options);
 
-  // Takes on the trials that are not finished, reads their data and checks that all of them fit. Returns how
-  // many they are. Throws Error, naming the run that does not fit.
+  // Takes the trials that are not finished, reads their data and checks that all fit. Returns how many trials
+  // there are. Throws Error, naming the run that does not fit.
   size_t prepare(std::vector<SweepTrial> trials);
 
   // Trains what was prepared, group after group, and writes the results after each. Returns false if it was
   // stopped; the next session goes on.
   bool train(GroupObserver& observer, const std::function<bool()>& stop);
 
-  // Of every run and seed that is finished.
+  // The results of all finished runs and seeds.
   SweepResults results() const;
-  // As JSON, as Markdown and as a chart, in the folder.
+  // Writes them into the folder as JSON, as Markdown and as a chart.
   void write_results() const;
 
  private:

@@ -12,18 +12,17 @@
 
 namespace subfleet {
 
-// One session of training a run: it begins the run, or goes on with the one of a folder. If it has a folder,
-// every round is written to it. `subfleet train`, the winner of `subfleet tune` and Python's Run are such
-// sessions.
+// One session of training a run: it begins a run, or goes on with the run of a folder. If it has a folder, it
+// writes every round there. `subfleet train`, the winner of `subfleet tune` and Python's Run are sessions.
 class TrainingSession final : private RoundObserver {
  public:
-  // Begins a run in memory, from the weights of a safetensors file or the model's own. `config` has been
-  // validated; `now` is the provenance of this process; the fleet outlives the session.
+  // Begins a run in memory, with the weights of a safetensors file or the model's own. `config` must be
+  // validated; `now` is the provenance of this process; the fleet must outlive the session.
   TrainingSession(const Config& config, Fleet& fleet, Provenance now,
                   const std::optional<std::filesystem::path>& initial = std::nullopt);
 
-  // Goes on with the run of a folder from its last checkpoint. `config` is the saved one, with what a run
-  // can change. Throws Error if the data are not those that the run began with.
+  // Goes on with a folder's run from its last checkpoint. `config` is the saved one, plus changes that a run
+  // allows. Throws Error if the data are not those that the run began with.
   TrainingSession(const Config& config, Fleet& fleet, Provenance now, RunWriter folder);
 
   // Writes the run to a new or empty folder from here on. Throws Error if it holds something.
@@ -33,22 +32,21 @@ class TrainingSession final : private RoundObserver {
   const Run& run() const { return run_; }
   uint64_t bytes() const { return bytes_; }  // exchanged so far, in earlier sessions too
   const Provenance& now() const { return now_; }
-  // None: in memory alone.
+  // Empty if the run is in memory alone.
   std::optional<std::filesystem::path> folder() const;
 
-  // Trains to the last round, or until `stop`, which is asked before every round, and finishes the folder.
-  // The observers see each round after the folder has it. Returns whether all rounds are done. Throws
-  // Diverged.
+  // Trains to the last round, or until `stop`, which it asks before every round, and finishes the folder. The
+  // observers see each round after it is in the folder. Returns whether all rounds are done. Throws Diverged.
   bool train(std::span<RoundObserver* const> observers, const std::function<bool()>& stop);
 
-  // One round, tested where its turn has come.
+  // One round, with a test if one is due.
   RoundRecord step();
 
-  // Goes on from these weights; the optimizer's moments stay. The folder gets a checkpoint, so that a resumed
+  // Goes on with these weights; the optimizer's moments stay. The folder gets a checkpoint, so that a resumed
   // run has them too.
   void set_weights(std::span<const float> weights);
 
-  // The folder's model, its page and a checkpoint. Nothing without a folder.
+  // Writes the folder's model, page and checkpoint. Does nothing without a folder.
   void finish();
 
  private:

@@ -10,24 +10,25 @@
 
 namespace subfleet {
 
-// Equal for trials that can be made side by side: they differ in their seeds alone, or also in what the
-// searches of those found. An ensemble is alone.
+// Equal for trials that can be made side by side. They differ only in their seeds and in what was found by
+// the searches of those seeds. An ensemble is always alone.
 std::string together_key(const Trial& trial);
 
-// What is left to do of several experiments, whose trials are made in groups, and how long it will take.
-// Rounds are those of one run; a search has those of all its candidates.
+// What is left to do of several experiments, whose trials are made in groups, and how long it will take. For
+// a run its rounds count; for a search, the rounds of all its candidates.
 class WorkLeft {
  public:
   explicit WorkLeft(size_t experiments) : experiments_(experiments), clock_(experiments) {}
 
-  // The trials that an experiment has yet to make, instead of those counted before.
+  // Sets the trials that an experiment has yet to make, instead of those counted before.
   void count(size_t experiment, std::span<const Trial> trials);
   size_t trials() const;  // of all experiments
 
-  // Has an experiment's clock count a group's rounds down from now on. Those of a search are the mean of the
-  // experiment's so far: how many is returned.
+  // From now on the clock counts down the rounds of this group. For a search these are estimated as the mean
+  // of the experiment's searches so far. Returns their number.
   uint32_t begin(size_t experiment, std::span<const Trial> group);
-  // How many rounds so many searches took, all that was expected of them having been told to the clock.
+  // Records how many rounds that many searches really took. The clock must have counted down all that was
+  // expected of them.
   void searched(size_t experiment, size_t searches, uint32_t rounds);
 
   PlanClock& clock() { return clock_; }

@@ -41,11 +41,11 @@ class EmnistFile {
     const std::string pixels = "/examples/" + writer + "/pixels", labels = "/examples/" + writer + "/label";
     const std::vector<uint64_t> size = file_.sizes(pixels, H5T_FLOAT);
     if (size.size() != 3 || size[1] != kSide || size[2] != kSide) {
-      throw complaint(writer, fmt::format("has pixels of [{}]; [N, 28, 28] is right", fmt::join(size, ", ")));
+      throw complaint(writer, fmt::format("has pixels of [{}]; expected [N, 28, 28]", fmt::join(size, ", ")));
     }
     const std::vector<uint64_t> label_size = file_.sizes(labels, H5T_INTEGER);
     if (label_size.size() != 1 || label_size[0] != size[0]) {
-      throw complaint(writer, fmt::format("has labels of [{}]; [{}] is right, one per picture",
+      throw complaint(writer, fmt::format("has labels of [{}]; expected [{}], one per picture",
                                           fmt::join(label_size, ", "), size[0]));
     }
     take_room(writer, size[0]);

@@ -113,7 +113,7 @@ std::vector<uint64_t> Hdf5File::sizes(const std::string& name, H5T_class_t type)
     auto bytes = static_cast<double>(H5Tget_size(values.id()));
     for (int i = 0; i < sides; ++i) bytes *= static_cast<double>(chunk[static_cast<size_t>(i)]);
     if (bytes > kMostChunkBytes) {
-      throw bad_request(path_, fmt::format("{} is stored in chunks of {:.0f} bytes; at most {} are right",
+      throw bad_request(path_, fmt::format("{} is stored in chunks of {:.0f} bytes; expected at most {}",
                                            one_line(name), bytes, kMostChunkBytes));
     }
   }

@@ -10,11 +10,11 @@
 
 #include "subfleet/error.h"
 
-// A little of HDF5's C library, as values that close themselves and errors of one line that name the file.
-// The library is not safe for several threads.
+// The few parts of HDF5's C library that are used here, as values that close themselves, with one-line errors
+// that name the file. The library is not thread-safe.
 namespace subfleet {
 
-// What the library has opened.
+// Closes what the library has opened.
 class Hdf5Handle {
  public:
   Hdf5Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -38,18 +38,18 @@ class Hdf5File {
  public:
   explicit Hdf5File(const std::filesystem::path& path);
 
-  // The names of what is in the group "/a/b", increasing.
+  // The names of the members of the group "/a/b", in increasing order.
   std::vector<std::string> members(const std::string& group) const;
 
-  // The sizes of a data set. Throws unless its values are of that class and lie in this file, in pieces of
-  // reasonable size.
+  // The sizes of a data set. Throws unless its values are of that class, lie in this file, and are stored in
+  // chunks of reasonable size.
   std::vector<uint64_t> sizes(const std::string& name, H5T_class_t type) const;
 
-  // Some of a data set's outermost slices: pictures, if its sizes are [pictures, height, width].
+  // A stretch of a data set's outermost slices: pictures, if its sizes are [pictures, height, width].
   struct Slices {
     uint64_t first, count;
   };
-  // The values of a data set whose sizes() are known, converted to T.
+  // The values of a data set whose sizes() are known, converted to the result's type.
   std::vector<float> floats(const std::string& name, const std::vector<uint64_t>& sizes,
                             const Slices& slices) const;
   std::vector<int64_t> integers(const std::string& name, uint64_t count) const;

@@ -14,12 +14,12 @@
 namespace subfleet::flower {
 namespace {
 
-// A chunk of an array is 5 MiB, and nothing else that is pulled is as large.
+// Chunks of arrays are the largest replies: 5 MiB each.
 constexpr size_t kMostReply = size_t{16} << 20;
 constexpr int kRefusedTries = 3;
 constexpr size_t kMostWords = 200;
 
-// What an answer that is none says: {"code": 2004, "detail": "Failed to activate SuperNode."}
+// What the body of a refusal says: {"code": 2004, "detail": "Failed to activate SuperNode."}
 Refused refusal(std::string_view superlink, std::string_view name, const HttpReply& reply) {
   const auto json = nlohmann::json::parse(reply.body, nullptr, false);
   std::string words;
@@ -79,8 +79,8 @@ std::string FleetClient::ask(std::string_view name, const google::protobuf::Mess
                                                                        : one_line(reply.why);
     if (reply.failure == HttpReply::Failure::kRefused && !options_.retry_tls_errors &&
         tries >= kRefusedTries) {
-      throw failure(options_.superlink, fmt::format("cannot be talked to {} TLS: {}",
-                                                    options_.ca.empty() ? "without" : "by", why));
+      throw failure(options_.superlink,
+                    fmt::format("cannot connect {} TLS: {}", options_.ca.empty() ? "without" : "with", why));
     }
     if (tries == 1)
       options_.say(fmt::format("no answer from {} ({}); trying again", options_.superlink, why));

@@ -12,21 +12,21 @@
 
 namespace subfleet::flower {
 
-// The SuperLink answered that it will not do what it was asked.
+// The SuperLink refused a request.
 class Refused : public Error {
  public:
   Refused(long status, int code, const std::string& message)
       : Error(Kind::kFailure, message), status_(status), code_(code) {}
   // 401: it does not know the node, or the signature is wrong or old. 403: the run is over.
   long status() const { return status_; }
-  int code() const { return code_; }  // Flower's own; 0: none
+  int code() const { return code_; }  // Flower's own code; 0 if it gave none
 
  private:
   long status_;
   int code_;
 };
 
-// The SuperLink could not be reached until the caller was asked to stop.
+// The SuperLink stayed unreachable until the caller asked to stop.
 class Unreachable : public Error {
  public:
   using Error::Error;
@@ -45,30 +45,31 @@ class GrowingPause {
   double next_ = 0.1;
 };
 
-// Sleeps so long, or until the caller is asked to stop; then false.
+// Sleeps; returns false if the caller asked to stop before the time was over.
 bool pause(double seconds, const std::function<bool()>& stop);
 
-// Speaks the Fleet API: signed requests of protobuf over HTTP. One thread at a time.
+// Speaks the Fleet API: signed protobuf requests over HTTP. For one thread at a time.
 class FleetClient {
  public:
   struct Options {
     std::string superlink;
     std::filesystem::path ca;
-    // Whether to retry when the server answers but the two cannot talk, as when only one of them uses TLS.
-    // Before the first success this is a wrong setting; later it is a fault that passes.
+    // Whether to retry when the server answers but the connection fails, for example because only one side
+    // uses TLS. Before the first success that means a wrong setting; later it is a passing fault.
     bool retry_tls_errors = true;
-    std::function<bool()> stop;                   // ends what would try again
-    std::function<void(const std::string&)> say;  // told when the SuperLink is gone, and back
+    std::function<bool()> stop;                   // true: stop retrying
+    std::function<void(const std::string&)> say;  // called when the SuperLink is lost, and when it is back
   };
   FleetClient(Options options, const NodeKey& key);
 
-  // Asks until there is an answer, with growing pauses. Throws Refused for one that is none, Unreachable when
-  // asked to stop meanwhile, and Error for a server that must not or cannot be talked to.
+  // Sends a request until it is answered, with growing pauses. Throws Refused if the SuperLink refuses it,
+  // Unreachable if asked to stop meanwhile, and Error if the server cannot be trusted or does not speak this
+  // protocol.
   template <typename Response>
   Response call(std::string_view name, const google::protobuf::MessageLite& request) {
     Response response;
     if (!response.ParseFromString(ask(name, request)))
-      throw failure(options_.superlink, "answers with something else than Flower's messages");
+      throw failure(options_.superlink, "does not answer with Flower's messages");
     return response;
   }
 

@@ -67,7 +67,7 @@ struct HttpClient::State {
   template <typename Value>
   void set(CURLoption option, Value value) {
     if (curl_easy_setopt(curl, option, value) != CURLE_OK)
-      throw failure("libcurl", fmt::format("does not take option {}", static_cast<int>(option)));
+      throw failure("libcurl", fmt::format("does not support option {}", static_cast<int>(option)));
   }
 };
 
@@ -93,7 +93,7 @@ HttpClient::HttpClient(const Options& options) : state_(std::make_unique<State>(
   s.set(CURLOPT_CLOSESOCKETDATA, &s);
   if (!options.ca.empty()) {
     s.set(CURLOPT_CAINFO, options.ca.c_str());
-    s.set(CURLOPT_CAPATH, static_cast<char*>(nullptr));  // nobody else is trusted
+    s.set(CURLOPT_CAPATH, static_cast<char*>(nullptr));  // trust no other authority
     s.set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   }
 }

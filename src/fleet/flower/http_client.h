@@ -11,26 +11,26 @@
 
 namespace subfleet::flower {
 
-// What became of a request.
+// The outcome of a request.
 struct HttpReply {
   enum class Failure {
     kNone,         // there is a status
     kUnreachable,  // nobody answers: no such host, nothing listens, the connection broke or took too long
-    kRefused,      // somebody answers who is not to be talked to: a wrong certificate, not HTTP, too large
+    kRefused,      // an unusable answer: a wrong certificate, not HTTP, too large
   };
   Failure failure = Failure::kNone;
-  std::string why = {};  // of a failure, in a few words
+  std::string why = {};  // the reason of a failure, in a few words
   long status = 0;
   std::string body = {};
 };
 
-// Posts to one server, over one connection that is kept and made anew when it broke. One thread at a time.
+// Posts to one server over one connection, which is reopened when it breaks. For one thread at a time.
 class HttpClient {
  public:
   struct Options {
     std::string server;        // HOST:PORT
     std::filesystem::path ca;  // who signs the server's certificate; empty: no TLS
-    size_t most_reply = 0;     // bytes; what is longer is not taken in
+    size_t most_reply = 0;     // bytes; longer replies are refused
   };
   explicit HttpClient(const Options& options);
   ~HttpClient();

@@ -2,7 +2,7 @@
 
 namespace subfleet::flower {
 
-// Made by ssh-keygen for tests, and what OpenSSL makes of its public part.
+// A key made by ssh-keygen for tests, and its public part as OpenSSL writes it.
 inline constexpr const char* kOpenSsh = R"(-----BEGIN OPENSSH PRIVATE KEY-----
 b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAiAAAABNlY2RzYS
 1zaGEyLW5pc3RwMzg0AAAACG5pc3RwMzg0AAAAYQRqLb/7thPXPPRP6Tz7vHWxkwoKvU2o

@@ -43,8 +43,8 @@ void Membership::register_key(FleetClient& client) const {
   }
 }
 
-// A SuperLink also refuses a node that it believes to be there already, for as long as it waits for signs of
-// life: two intervals.
+// A SuperLink also refuses a node that it believes to be connected already, until two heartbeats are
+// missing.
 uint64_t Membership::activate(FleetClient& client) const {
   wire::ActivateNodeRequest request;
   request.set_public_key(key_.public_pem());
@@ -81,7 +81,7 @@ void Membership::keep_alive(FleetClient& client) {
     try {
       client.call<wire::HeartbeatResponse>("send-node-heartbeat", request);
     } catch (const Refused& refused) {
-      // Whoever asks for messages is refused too, and joins again.
+      // The thread that asks for messages is refused too, and joins again.
       if (refused.status() != kUnauthorized) throw;
     }
   }

@@ -10,25 +10,25 @@
 
 namespace subfleet::flower {
 
-// A node's registration at its SuperLink. Every method may be called from several threads at once, each with
-// a client of its own.
+// A node's registration at its SuperLink. Several threads may call any method at once, each with its own
+// client.
 class Membership {
  public:
-  // Makes a key, or reads it. The options and the owner outlive it.
+  // Makes a key, or reads one. The options and the owner must outlive the object.
   Membership(const NodeOptions& options, const NodeOwner& owner);
 
   const NodeKey& key() const { return key_; }
   uint64_t id() const { return id_; }  // 0: not known yet
   bool left() const { return left_; }
 
-  // Makes the node known, unless another thread has done so since it was called `known_as`. Throws Error if
-  // the SuperLink refuses it.
+  // Registers the node, unless another thread has already replaced the id `known_as`. Throws Error if the
+  // SuperLink refuses.
   void join(FleetClient& client, uint64_t known_as);
-  // Sends signs of life until the node has left.
+  // Sends heartbeats until the node has left.
   void keep_alive(FleetClient& client);
-  // Tells the SuperLink, which may have forgotten the node already.
+  // Unregisters at the SuperLink, which may have forgotten the node already.
   void leave(FleetClient& client);
-  // Ends keep_alive(), whether the SuperLink could be told or not.
+  // Ends keep_alive(), whether or not the SuperLink could be reached.
   void forget() { left_ = true; }
 
  private:

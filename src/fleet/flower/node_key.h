@@ -9,14 +9,14 @@ struct evp_pkey_st;
 
 namespace subfleet::flower {
 
-// The key by which a SuperLink knows a node: ECDSA on P-384. Immutable; may be used by several threads.
+// The key by which a SuperLink knows a node: ECDSA on P-384. Immutable and thread-safe.
 class NodeKey {
  public:
-  // Reads a private key, in OpenSSH's format or as PEM, without a passphrase; throws Error.
+  // Reads a private key without a passphrase, in OpenSSH's format or as PEM; throws Error.
   static NodeKey read(const std::filesystem::path& path);
-  // The same from a text that `source` names.
+  // The same from text; `source` names it in errors.
   static NodeKey parse(const std::string& text, std::string_view source);
-  // A new one.
+  // Makes a new key.
   static NodeKey generate();
 
   const std::string& public_pem() const { return public_pem_; }
@@ -30,7 +30,7 @@ class NodeKey {
 };
 
 double unix_time();  // now, in seconds since 1970
-// Such a moment as Python writes it: "2026-01-31T09:05:07.123456+00:00".
+// A moment as Python writes it: "2026-01-31T09:05:07.123456+00:00".
 std::string iso_time(double unix_seconds);
 
 }  // namespace subfleet::flower

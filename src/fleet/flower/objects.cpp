@@ -20,7 +20,7 @@ Error malformed(std::string_view why) { return bad_request("object", why); }
 
 // The head of an object whose hash is right, without its zero byte.
 std::string_view head_of(std::string_view bytes, std::string_view id) {
-  if (object_id(bytes, {}) != id) throw malformed("its bytes are not those that its name stands for");
+  if (object_id(bytes, {}) != id) throw malformed("its bytes do not match its name, which is their hash");
   const size_t end = bytes.substr(0, kMostHead).find('\0');
   if (end == std::string_view::npos) throw malformed("has no head");
   return bytes.substr(0, end);
@@ -30,7 +30,7 @@ std::vector<std::string> split_ids(std::string_view text) {
   std::vector<std::string> ids;
   while (!text.empty()) {
     const std::string_view id = text.substr(0, text.find(','));
-    if (!is_object_id(id)) throw malformed("has a child whose name is no hash");
+    if (!is_object_id(id)) throw malformed("has a child whose name is not a hash");
     ids.emplace_back(id);
     text.remove_prefix(std::min(text.size(), id.size() + 1));
   }
@@ -66,7 +66,7 @@ ObjectView read_object(std::string_view bytes, std::string_view id, std::string_
   ObjectView object{.kind = head.substr(0, first),
                     .children = split_ids(head.substr(first + 1, last - first - 1)),
                     .body = bytes.substr(head.size() + 1)};
-  if (object.kind != kind) throw malformed(fmt::format("a {} is wanted here; this is another kind", kind));
+  if (object.kind != kind) throw malformed(fmt::format("is not a {}, which is expected here", kind));
   const std::string_view size = head.substr(last + 1);
   size_t stated = 0;
   const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), stated);

@@ -11,11 +11,11 @@ struct CurveKey {
   std::string scalar;  // the private part, most significant byte first
 };
 
-// Whether the text is in the format of OpenSSH, which ssh-keygen writes.
+// Whether the text is in OpenSSH's format, which ssh-keygen writes.
 bool is_openssh_key(std::string_view text);
 
 // Reads what `ssh-keygen -t ecdsa -b 384` writes without a passphrase. Throws Error, naming `source`, for
-// anything else. Whether point and scalar belong together is not looked at.
+// anything else. Does not check that point and scalar belong together.
 CurveKey parse_openssh_key(std::string_view text, std::string_view source);
 
 }  // namespace subfleet::flower

@@ -10,15 +10,15 @@
 
 namespace subfleet::flower {
 
-// The replies that the server may not have taken yet. A SuperLink forgets those of a node that has left.
+// The replies that the server may not have fetched yet. When a node leaves, its SuperLink forgets them.
 class PendingReplies {
  public:
-  // A reply that was sent. From several threads.
+  // Adds a reply that was sent. Thread-safe.
   void add(const wire::Metadata& reply);
-  // They are lost: the SuperLink has forgotten the node.
+  // The SuperLink has forgotten the node, and so the replies are lost.
   void clear();
-  // Returns when all were taken, have expired, or a minute has passed: the SuperLink drops the objects of
-  // what was taken.
+  // Returns when all replies were fetched or have expired, or after a minute. A reply is known to be fetched
+  // when the SuperLink has dropped its objects.
   void wait_until_taken(FleetClient& client, uint64_t node_id);
 
  private:
@@ -28,7 +28,7 @@ class PendingReplies {
     double expires = 0;
   };
   std::mutex mutex_;
-  std::vector<Sent> sent_;  // the last ones, which are asked for last
+  std::vector<Sent> sent_;  // the latest replies, which the server fetches last
 };
 
 }  // namespace subfleet::flower

@@ -12,10 +12,10 @@
 
 namespace subfleet::flower {
 
-// A reply as it travels: what announces it, and the objects that it is made of, children first.
+// A reply as it travels: its envelope, and the objects it consists of, children first.
 class Reply {
  public:
-  // To the message of that metadata, from the node that it was sent to.
+  // Each answers the message with that metadata, from the node that it was sent to.
   static Reply with_update(const wire::Metadata& to, std::vector<std::byte> update);
   static Reply with_config(const wire::Metadata& to, const wire::ConfigRecord& config);
   static Reply with_error(const wire::Metadata& to, std::string_view reason);
@@ -25,16 +25,16 @@ class Reply {
   const std::vector<Object>& objects() const { return objects_; }
 
  private:
-  // Adds an object, whose body is kept here, above those trees.
+  // Adds an object above those trees, and keeps its body.
   wire::ObjectTree add(std::string_view kind, std::span<const wire::ObjectTree> children, std::string body);
   wire::ObjectTree add_array(std::vector<std::byte> bytes);
-  // The object on top, above the record of the name `subfleet` or an error.
+  // Adds the topmost object, above the record named `subfleet` or an error.
   void finish(const wire::Metadata& to, std::span<const wire::ObjectTree> record, const wire::Error* error);
 
   wire::Message envelope_;
   wire::ObjectTree tree_;
   std::vector<Object> objects_;
-  std::deque<std::string> bodies_;  // of the objects, in places that stay
+  std::deque<std::string> bodies_;  // of the objects; a deque, so that they stay in place
   std::vector<std::byte> array_;
 };
 

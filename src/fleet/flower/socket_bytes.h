@@ -4,7 +4,7 @@
 
 namespace subfleet::flower {
 
-// Bytes of a connection, everything above TCP included: TLS, headers, contents.
+// Bytes of a connection, including everything above TCP: TLS, headers, contents.
 struct ByteCount {
   uint64_t down = 0, up = 0;
   ByteCount& operator+=(const ByteCount& other) {
@@ -14,7 +14,7 @@ struct ByteCount {
   }
 };
 
-// What has gone through a TCP socket so far, as the kernel counts it; sent twice counts once.
+// What has passed a TCP socket so far, as the kernel counts it. Retransmissions do not count.
 ByteCount socket_bytes(int socket);
 
 }  // namespace subfleet::flower

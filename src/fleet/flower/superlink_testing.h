@@ -25,8 +25,8 @@
 
 namespace subfleet::flower {
 
-// A SuperLink for tests, on a thread of its own, without TLS: as much of the Fleet API as a node needs to
-// join, to answer a query and to leave. It notes what it is asked; a test says what it knows, and when.
+// A SuperLink for tests, on its own thread, without TLS: as much of the Fleet API as a node needs to join,
+// answer a query and leave. It records every request; a test decides what it knows, and when.
 class TestSuperLink {
  public:
   struct Asked {
@@ -53,17 +53,17 @@ class TestSuperLink {
 
   std::string address() const { return fmt::format("127.0.0.1:{}", port_); }
 
-  // Gives the node a query that expires after so many seconds.
+  // Gives the node a query that expires after `ttl` seconds.
   void offer_query(double ttl) { offer("query", ttl); }
-  // The same message as a job, which it is not: the node refuses it.
+  // Offers the same message as a job. It is not a valid one, so the node refuses it.
   void offer_job(double ttl) { offer("train", ttl); }
-  // Whether what messages hold is still on its way.
+  // Whether to report the objects of messages as not arrived yet.
   void hold_objects(bool hold) {
     const std::lock_guard lock(mutex_);
     holding_objects_ = hold;
   }
 
-  // From now on a request of that name is answered so.
+  // From now on, requests of that name get this answer.
   void refuse(const std::string& name, int status, const std::string& body) {
     const std::lock_guard lock(mutex_);
     refused_[name] = {status, body};
@@ -73,27 +73,27 @@ class TestSuperLink {
     return accepted_;
   }
 
-  // Messages and replies are found no longer: whoever they are for has taken them.
+  // Messages and replies are no longer found, as if they had been fetched.
   void drop_objects() {
     const std::lock_guard lock(mutex_);
     objects_.clear();
   }
 
-  // The node is not known until it joins again, and is then called by the next number.
+  // The node is unknown until it joins again, and then gets the next id.
   void forget_node() {
     const std::lock_guard lock(mutex_);
     known_ = false;
     ++node_id_;
   }
 
-  // Whether requests for messages are left without an answer.
+  // Whether to leave requests for messages without an answer.
   void hold_messages(bool hold) {
     const std::lock_guard lock(mutex_);
     holding_ = hold;
     changed_.notify_all();
   }
 
-  // Breaks all connections and listens no more.
+  // Breaks all connections and stops listening.
   void kill() {
     {
       const std::lock_guard lock(mutex_);
@@ -116,7 +116,7 @@ class TestSuperLink {
     std::erase_if(found, [&](const Asked& one) { return one.name != name; });
     return found;
   }
-  // Waits until it was asked that so often; false: half a minute has passed.
+  // Waits until that request came `times` times; false after half a minute.
   bool wait_for(std::string_view name, size_t times) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(30), [&] {
@@ -162,7 +162,7 @@ class TestSuperLink {
     }
   }
 
-  // One request after the other, until the connection ends.
+  // Answers one request after the other until the connection ends.
   void serve(int connection) {
     std::string received;
     while (read_until(connection, received, [&] { return received.find("\r\n\r\n") != std::string::npos; })) {
@@ -238,7 +238,7 @@ class TestSuperLink {
       request.ParseFromString(body);
       objects_[request.object_id()] = request.object_content();
     }
-    return {};  // what it says with empty messages
+    return {};  // all other answers are empty messages
   }
 
   std::string next_message() {

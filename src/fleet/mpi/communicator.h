@@ -10,8 +10,8 @@
 
 namespace subfleet::mpi {
 
-// MPI's collective calls on values of ours, between all ranks of the program. Every rank makes the same calls
-// in the same order. The first rank sends what is broadcast and gets what is gathered.
+// MPI's collective calls for values of ours, between all ranks of the program. Every rank makes the same
+// calls in the same order. Rank 0 sends what is broadcast and gets what is gathered.
 class Communicator {
  public:
   Communicator();
@@ -24,7 +24,7 @@ class Communicator {
   void broadcast(T& value) const requires std::is_trivially_copyable_v<T> {
     broadcast_bytes(std::as_writable_bytes(std::span(&value, 1)));
   }
-  // Of a length that all know, or of one that goes before it.
+  // For values whose length every rank knows.
   void broadcast_values(std::span<float> values) const { broadcast_bytes(std::as_writable_bytes(values)); }
   template <typename Values>
   void broadcast_list(Values& values) const {
@@ -34,10 +34,10 @@ class Communicator {
     broadcast_bytes(std::as_writable_bytes(std::span(values)));
   }
 
-  // Whether it is true on every rank.
+  // Whether `mine` is true on every rank.
   bool all(bool mine) const;
 
-  // One list per rank, in the order of the ranks; nothing on the others.
+  // One list per rank, in the order of the ranks; nothing on ranks other than 0.
   template <typename T>
   std::vector<std::vector<T>> gather(
       const std::vector<T>& mine) const requires std::is_trivially_copyable_v<T> {
@@ -50,7 +50,7 @@ class Communicator {
   }
   std::vector<std::string> gather(const std::string& mine) const;
 
-  // The sums over all ranks, exact; on rank 0 in place of its own.
+  // Exact sums over all ranks. Rank 0 gets them in place of its own values.
   void reduce(std::span<int64_t> values) const;
 
  private:

@@ -15,10 +15,10 @@
 namespace subfleet::mpi {
 namespace {
 
-// How a fault begins: with its kind.
+// The first character of an encoded fault is its kind.
 constexpr auto kRequest = "r", kFailure = "f";
 
-// A job as it is told to the rank that trains it.
+// What the rank that trains a job is sent.
 struct DealtJob {
   uint32_t client = 0, row = 0, rank = 0;
 };
@@ -55,7 +55,7 @@ JobResult unflatten(const FlatResult& flat) {
           .bytes_up = flat.bytes_up};
 }
 
-// What rank 0 tells of a cohort before its weights.
+// What rank 0 sends about a cohort before its weights.
 struct CohortNotice {
   std::vector<std::byte> names;  // a JobMessage
   std::vector<DealtJob> jobs;
@@ -181,7 +181,7 @@ std::vector<std::vector<JobResult>> lead_training(const Communicator& ranks, Loc
   std::vector<std::vector<JobResult>> results;
   agree(ranks, fault_of([&] { results = own.train(share); }));
 
-  // Every rank tells its results in the order of its jobs.
+  // Every rank sends its results in the order of its jobs.
   const std::vector<std::vector<FlatResult>> told = ranks.gather(flatten_all(results));
   std::vector<size_t> taken(told.size(), 0);
   std::vector<std::vector<JobResult>> all(cohorts.size());
@@ -225,7 +225,7 @@ ServerState& Worker::state_for(size_t slot, const ModelSpec& model) {
   return *states_[slot];
 }
 
-// A cohort of rank 0's with the jobs that are this rank's.
+// A cohort of rank 0, with this rank's jobs.
 struct Worker::Share {
   std::vector<SubModel> submodels;
   std::vector<Job> jobs;

@@ -14,29 +14,29 @@
 
 namespace subfleet::mpi {
 
-// What rank 0 asks the others for.
+// What rank 0 asks the others to do.
 enum class Command : uint32_t {
-  kOpen,      // the data
-  kTrain,     // a share of some cohorts' jobs
-  kEvaluate,  // a share of a test
+  kOpen,      // open the data
+  kTrain,     // train a share of some cohorts' jobs
+  kEvaluate,  // do a share of a test
   kStop,
 };
 
-// Which rank trains which job: each goes to the rank with the least to do so far, the largest first. `costs`
+// Which rank trains which job: the largest jobs first, each to the rank with the least work so far. `costs`
 // has one value per job.
 std::vector<uint32_t> deal_jobs(std::span<const double> costs, uint32_t ranks);
 
 // The chunks of a test that a rank takes: [first, second).
 std::pair<size_t, size_t> chunk_share(size_t chunks, uint32_t rank, uint32_t ranks);
 
-// Rank 0's side of a round and of a test: its own share, and all shares put together. Throws Error with the
-// words of a rank that failed.
+// Rank 0's side of a round and of a test: does its own share and combines all shares. Throws Error with the
+// message of a rank that failed.
 std::vector<std::vector<JobResult>> lead_training(const Communicator& ranks, LocalFleet& own,
                                                   std::span<const Cohort> cohorts);
 Evaluation lead_evaluation(const Communicator& ranks, LocalFleet& own, ServerState& state);
 
-// The other side, on ranks that have the same data. What they need to know, weights included, comes from
-// rank 0; the states are made when they are first needed and used again.
+// The other ranks' side; they have the same data. Rank 0 sends what they need to know, including the weights.
+// States are made when first needed, and reused.
 class Worker {
  public:
   Worker(const Communicator& ranks, LocalFleet& own) : ranks_(ranks), own_(own) {}
@@ -49,20 +49,20 @@ class Worker {
 
   const Communicator& ranks_;
   LocalFleet& own_;
-  std::vector<std::unique_ptr<ServerState>> states_;  // of the cohorts of a round, by their order
+  std::vector<std::unique_ptr<ServerState>> states_;  // one per cohort of a round, in their order
 };
 
-// What `work` throws, its kind and its words, for agree(); empty if it does not.
+// The kind and message of what `work` throws, for agree(); empty if it does not throw.
 std::string fault_of(const std::function<void()>& work);
 
-// A rank has said why it cannot go on; all of them are ready for the next command.
+// A rank has reported an error. All ranks are ready for the next command.
 class RankFailed : public Error {
  public:
   explicit RankFailed(const Error& error) : Error(error) {}
 };
 
-// Whether every rank can go on; `mine` is this rank's fault, empty if all is well. Throws RankFailed on rank
-// 0 if not, with the words of the first that cannot.
+// Whether every rank can go on. `mine` is this rank's error; empty if all is well. If not, throws RankFailed
+// on rank 0, with the message of the first rank that failed.
 bool agree(const Communicator& ranks, const std::string& mine);
 
 }  // namespace subfleet::mpi

@@ -7,16 +7,16 @@
 
 namespace subfleet::cpu {
 
-// Plans where the tensors of one batch size lie in a buffer that the plans of all batch sizes share.
+// Plans where the tensors of one batch size lie in a buffer. All batch sizes share the buffer.
 class BufferPlan {
  public:
   explicit BufferPlan(dnnl::engine engine) : engine_(std::move(engine)) {}
 
-  // A tensor with a place of its own.
+  // Reserves a place of its own for a tensor.
   dnnl::memory reserve(const dnnl::memory::desc& layout);
   // The tensor itself if it has that layout, otherwise a place for a copy.
   dnnl::memory reserve_copy(const dnnl::memory& tensor, const dnnl::memory::desc& layout);
-  // The same place seen as another shape.
+  // The same place, seen as another shape.
   dnnl::memory alias(const dnnl::memory& tensor, const dnnl::memory::desc& layout);
 
   const dnnl::engine& engine() const { return engine_; }

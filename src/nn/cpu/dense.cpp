@@ -7,7 +7,7 @@
 namespace subfleet::cpu {
 namespace {
 
-// Up to here a batch is narrow and the weights are what costs; the products of larger ones are oneDNN's.
+// Up to this size a batch is narrow, and reading the weights is what takes time. oneDNN does larger batches.
 constexpr size_t kNarrowBatch = 30;
 
 // Y = X W^T + b with W as [out, in].

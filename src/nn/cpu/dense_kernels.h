@@ -1,8 +1,8 @@
 #pragma once
 
-// The dense layer over a kind of vector. A batch is small, so what counts is to touch every weight once and
-// to do enough arithmetic with it meanwhile. Included by one file for every vector unit, each compiled with
-// its own flags: everything here has internal linkage, and nothing from the standard library may be called.
+// The dense layer, for any kind of vector unit. A batch is small, so each weight should be touched only once,
+// with enough arithmetic to pay for it. One file per vector unit includes this, each compiled with its own
+// flags. Hence everything has internal linkage, and nothing from the standard library may be called.
 
 #include <array>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace subfleet::cpu {
 namespace {
 
-// Rows of X and of W that the forward pass takes together: their products fill the registers.
+// Rows of X and of W that the forward pass takes together; their products fill the registers.
 inline constexpr size_t kForwardBatch = 5;
 inline constexpr size_t kForwardRows = 4;
 
@@ -73,7 +73,7 @@ void forward_rows(const DenseSize& size, const float* x, const float* w, const f
   });
 }
 
-// What the backward pass does with the weights that it has at hand.
+// What the backward pass does with the weights while it has them.
 enum class Pass { kBoth, kGradient, kUpdate };
 
 struct Stripe {
@@ -172,7 +172,7 @@ struct Dense {
       pass<Pass::kUpdate>(job);
     } else if (job.size.batch <= kBatchTile) {
       pass<Pass::kBoth>(job);
-    } else {  // every dX wants the weights from before the step
+    } else {  // every dX needs the weights from before the step
       pass<Pass::kGradient>(job);
       pass<Pass::kUpdate>(job);
     }

@@ -9,13 +9,13 @@
 
 namespace subfleet::cpu {
 
-// What goes from one layer to the next, in whatever layout the layer before chose, as N,C,H,W.
+// What goes from one layer to the next, as N,C,H,W, in the layout that the layer before chose.
 struct Flow {
   dnnl::memory values;
-  dnnl::memory gradient;  // of the same layout; none where nothing before it learns
+  dnnl::memory gradient;  // of the same layout; empty if no layer before it learns
 };
 
-// Where a layer sits, for one batch size.
+// A layer's place in the network, for one batch size.
 struct PlanSite {
   LayerSite site;
   size_t batch = 0;
@@ -31,8 +31,8 @@ class Layer {
 
   virtual void forward(const dnnl::stream& stream, std::span<const float> weights) = 0;
 
-  // From the output's gradient: writes the input's, where there is one, then makes an SGD step on the
-  // weights.
+  // Reads the output's gradient, writes the input's gradient if there is one, and then makes an SGD step on
+  // the weights.
   virtual void backward(const dnnl::stream& stream, std::span<float> weights, float client_lr) = 0;
 };
 
@@ -50,11 +50,11 @@ class WeightlessLayer : public Layer {
 
 // Shape in plain N,C,H,W order.
 dnnl::memory::desc plain_layout(size_t batch, const Shape& shape);
-// A sequence with all examples of the first step before those of the second: H,W,N,C.
+// A sequence, stored step by step: all examples' first steps, then all their second steps, ... H,W,N,C.
 dnnl::memory::desc step_by_step_layout(size_t batch, const Shape& shape);
 float* data(const dnnl::memory& tensor);
 
-// The layer for a site, by its type; throws Error naming the nearest.
+// Makes the layer of a site's type; throws Error naming the nearest type.
 std::unique_ptr<Layer> make_layer(BufferPlan& buffer, const PlanSite& site);
 
 std::unique_ptr<Layer> make_avgpool(BufferPlan& buffer, const PlanSite& site);
@@ -66,7 +66,7 @@ std::unique_ptr<Layer> make_lstm(BufferPlan& buffer, const PlanSite& site);
 std::unique_ptr<Layer> make_maxpool(BufferPlan& buffer, const PlanSite& site);
 std::unique_ptr<Layer> make_relu(BufferPlan& buffer, const PlanSite& site);
 
-// The fast way for 5x5 filters over channels that fill vectors.
+// The fast path, for 5x5 filters over channels that fill vectors.
 bool suits_winograd(const LayerSite& site);
 std::unique_ptr<Layer> make_winograd_conv2d(BufferPlan& buffer, const PlanSite& site);
 

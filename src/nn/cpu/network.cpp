@@ -33,8 +33,8 @@ class OneThread {
   throw failure("oneDNN", error.what());
 }
 
-// oneDNN crashes where there is no memory for the code that it makes, when a primitive is made and in the
-// first matrix products: better to see before that there is.
+// oneDNN crashes if there is no memory for the code that it generates, when a primitive is made and in the
+// first matrix products. So check first.
 void require_memory_for_code() {
   constexpr size_t kCode = size_t{64} << 20;
   void* const room = ::mmap(nullptr, kCode, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,7 +42,8 @@ void require_memory_for_code() {
   ::munmap(room, kCode);
 }
 
-// The largest of a window is as large after ReLU as before, so ReLU may as well work on what pooling leaves.
+// ReLU does not change which value of a window is the largest, so it can work on the fewer values after
+// pooling.
 std::vector<LayerSite> pooled_first(std::vector<LayerSite> sites) {
   for (size_t i = 0; i + 1 < sites.size(); ++i) {
     if (sites[i].spec.type != "relu" || sites[i + 1].spec.type != "maxpool") continue;

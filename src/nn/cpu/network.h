@@ -4,7 +4,7 @@
 
 namespace subfleet::cpu {
 
-// Runs on the calling thread alone.
+// It runs on the calling thread alone.
 std::unique_ptr<Network> make_network(const ModelSpec& model);
 
 }  // namespace subfleet::cpu

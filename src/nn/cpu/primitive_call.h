@@ -8,7 +8,7 @@
 
 namespace subfleet::cpu {
 
-// A tensor and the role (DNNL_ARG_...) that it has for a primitive.
+// A tensor and its role (DNNL_ARG_...) in a primitive.
 using Arguments = std::vector<std::pair<int, dnnl::memory>>;
 
 // A primitive with its arguments.
@@ -24,7 +24,7 @@ class Call {
   std::vector<dnnl_exec_arg_t> handles_;  // of the arguments, ready for oneDNN
 };
 
-// Primitives keep their scratchpads in the buffer, so that any thread may run them.
+// Puts a primitive's scratchpad into the buffer, so that any thread may run it.
 dnnl::primitive_attr scratchpad_in_buffer();
 
 template <typename Primitive>
@@ -34,7 +34,7 @@ Call make_call(BufferPlan& buffer, const typename Primitive::primitive_desc& des
   return {Primitive(description), std::move(arguments)};
 }
 
-// Copies a tensor into another layout; does nothing if both are one.
+// Copies a tensor into another layout; does nothing if both have the same layout.
 Call make_reorder(BufferPlan& buffer, const dnnl::memory& from, const dnnl::memory& to);
 
 }  // namespace subfleet::cpu

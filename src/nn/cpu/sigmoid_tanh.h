@@ -3,11 +3,11 @@
 #include <bit>
 #include <cstdint>
 
-// The sigmoid and tanh for loops over many values: without branches or calls, so that compilers make vector
-// code of them, and with the same bits whatever the vectors' width. Errors are below 2e-7; NaN stays NaN.
+// Sigmoid and tanh for loops over many values. They have no branches or calls, so compilers can vectorise
+// them, and give the same bits at any vector width. Errors are below 2e-7; NaN stays NaN.
 namespace subfleet::cpu {
 
-// e^x for x in [-87, 87]; values beyond are taken as the ends.
+// e^x for x in [-87, 87]; x outside is clamped to that.
 inline float exp_clamped(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 87.0f ? 87.0f : x;

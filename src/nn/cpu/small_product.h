@@ -1,6 +1,6 @@
 #pragma once
 
-// Products of matrices that fit the cache. Internal linkage only, as in dense_kernels.h.
+// Products of matrices that fit into the cache. Internal linkage only, as in dense_kernels.h.
 
 #include "nn/cpu/dense_kernels.h"
 

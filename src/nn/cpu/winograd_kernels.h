@@ -1,8 +1,8 @@
 #pragma once
 
 // 5x5 convolutions as Winograd's F(4x4, 5x5): a tile of 8x8 inputs makes 4x4 outputs with 64 multiplications
-// instead of 400. Backward is the transpose of every step. Images are in blocks of 16 channels, and a vector
-// holds channels. Internal linkage only, as in dense_kernels.h.
+// instead of 400. Backward, every step is transposed. Images are in blocks of 16 channels, and a vector holds
+// channels. Internal linkage only, as in dense_kernels.h.
 
 #include "nn/cpu/small_product.h"
 #include "nn/cpu/winograd_steps.h"
@@ -12,9 +12,9 @@ namespace {
 
 inline constexpr size_t kTile = 8, kPoints = kTile * kTile, kTaps = 5, kMade = 4, kPad = 2;
 
-// A convolution over a kind of vector. At every point there is a matrix of filters, of inputs and of outputs,
-// with a line of the cache after it: without, the same place of all points would fall upon the same few
-// lines.
+// A convolution, for any kind of vector unit. Every point has a matrix each of filters, inputs and outputs. A
+// cache line of padding follows each matrix; otherwise the same place of all points would fall on the same
+// few cache lines.
 template <typename V>
 class Winograd {
  public:
@@ -158,7 +158,7 @@ class Winograd {
     }
   }
 
-  // A block of channels of one image with room around it, so that every tile lies within.
+  // A block of channels of one image with a border around it, so that every tile lies inside.
   struct Frame {
     size_t before, height, width;
   };
@@ -227,7 +227,7 @@ class Winograd {
     to_points<OutputBack>(output_frame_, dy, images, size_.out, outputs_, output_step_);
   }
 
-  // The tiles overlap, so their gradients are added.
+  // Tiles overlap, so their gradients are added.
   void make_input_gradient(const float* inputs, size_t images, float* dx) const {
     const size_t width = input_frame_.width;
     for_blocks(images, size_.in, [&](size_t image, size_t channel, size_t block) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The steps of Winograd's F(4x4, 5x5): from filters, images and gradients to their values at the points 0, 1,
-// -1, 2, -2, 1/2, -1/2 and infinity, and back, as in Lavin and Gray, "Fast Algorithms for Convolutional
-// Neural Networks" (2016). Internal linkage only, as in dense_kernels.h.
+// The steps of Winograd's F(4x4, 5x5). They take filters, images and gradients to their values at the points
+// 0, 1, -1, 2, -2, 1/2, -1/2 and infinity, and back (Lavin and Gray, "Fast Algorithms for Convolutional
+// Neural Networks", 2016). Internal linkage only, as in dense_kernels.h.
 
 #include <cstddef>
 
@@ -28,7 +28,7 @@ V add(float c, V a, V b) {
 }
 
 // What one step does to a line of the tile, and how many values it takes and makes. Points come in pairs of
-// opposite sign: they share what is even and what is odd in the line.
+// opposite sign, which share the line's even and odd parts.
 struct InputStep {  // B^T
   static constexpr size_t kFrom = 8, kTo = 8;
   template <typename V>
@@ -127,7 +127,7 @@ struct FilterBack {  // G^T
   }
 };
 
-// The step along both directions of a square, from load(row, column) to store(row, column, value).
+// Applies the step along both directions of a square, from load(row, column) to store(row, column, value).
 template <typename Step, typename V, typename Load, typename Store>
 void apply_twice(const Load& load, const Store& store) {
   V half[Step::kTo][Step::kFrom];

@@ -8,12 +8,14 @@
 
 namespace subfleet::cuda {
 
-// Makes of the layers' plain steps those that the settings of a group's jobs ask for.
+// Turns the layers' plain SGD steps into the steps that a group's settings ask for: momentum, weight decay,
+// proximal term.
 class ClientSteps {
  public:
-  // Room for so many values, those of all jobs with what lies between them.
+  // Room for `values` weights: those of all jobs, including the gaps between them.
   void reserve(const ClientRule& rule, size_t values);
-  // Before the first step, with all jobs in it, and after every step of the layers; a job has `size` weights.
+  // Call begin() before the first step, with all jobs in it, and finish() after every step of the layers. A
+  // job has `size` weights.
   void begin(const Step& step, size_t size);
   void finish(const Step& step, size_t size);
 

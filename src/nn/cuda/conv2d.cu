@@ -10,8 +10,8 @@
 #include "nn/cuda/tiles.cuh"
 #include "subfleet/error.h"
 
-// Most convolutions read planes (planes.cuh, planes_gradient.cuh). Where those do not fit, and for the
-// gradient of the weights in f32, a convolution is a product of operands that are picked out of the images
+// Most convolutions read planes (planes.cuh, planes_gradient.cuh). If planes do not fit, and for the gradient
+// of the weights in f32, a convolution is a product of operands that are picked out of the images
 // (conv2d_operands.cuh).
 namespace subfleet::cuda {
 namespace {
@@ -177,8 +177,8 @@ class Conv2d final : public Layer {
     return split;
   }
 
-  // What planes_kernel reads, but for the weights: forward, and for the gradient of the input, where what
-  // left comes in and the taps are turned round.
+  // What planes_kernel reads, without the weights: forward, and for the input's gradient, whose input is the
+  // output's gradient and whose taps are turned round.
   PlaneImages images(const float* x) const {
     return {x,        nullptr, 0, plan_.rows, g_.channels, g_.height, g_.width, g_.out_width, g_.out_pixels(),
             g_.stride};

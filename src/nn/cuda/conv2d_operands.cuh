@@ -2,10 +2,10 @@
 
 #include "nn/cuda/product.cuh"
 
-// A convolution is a product over (channel, tap): the values that meet a tap lie at one distance from those
-// that meet another, so an operand is picked out of the images by two tables, one of pixels and one of taps.
-// A tap that falls outside an image is found by bits: a pixel has one per row and one per column of the
-// kernel that it can meet, a tap those that it needs.
+// A convolution is a product over (channel, tap). The values that meet one tap lie at a fixed distance from
+// those that meet another, so two tables pick an operand out of the images: one of pixels, one of taps. Bits
+// tell which taps fall outside an image. A pixel has a bit for each row and each column of the kernel that
+// lies inside; a tap has the bits that it needs.
 namespace subfleet::cuda {
 
 constexpr int kWidestKernel = 15;
@@ -32,8 +32,8 @@ __host__ __device__ inline int2 window(const Geometry& g, int pixel) {
   return make_int2(y * g.width + x, static_cast<int>(bits));
 }
 
-// The same backwards: the output pixels whose windows hold an input pixel. With a stride only every so many
-// taps meet one, and dividing a tap by the stride counts how far back.
+// The same backwards: the output pixels whose windows hold an input pixel. With a stride, only every
+// stride-th tap meets one; a tap divided by the stride says how far back it lies.
 __host__ __device__ inline int2 reach(const Geometry& g, int pixel) {
   const int y = pixel / g.width + g.pad, x = pixel % g.width + g.pad;
   uint32_t bits = 0;
@@ -46,7 +46,7 @@ __host__ __device__ inline int2 reach(const Geometry& g, int pixel) {
   return make_int2(y / g.stride * g.out_width + x / g.stride, static_cast<int>(bits));
 }
 
-// Rows are pixels of all images of a job, k a (plane, tap) by table.
+// Rows are the pixels of all images of a job; k is a (plane, tap), by table.
 template <bool kBackwards>
 struct Pixels {
   const float* values;
@@ -125,8 +125,8 @@ struct ByTable {
   };
 };
 
-// For the gradient of the weights: rows are (channel, tap) and, last, a row of ones for the bias; k is a
-// pixel of any image of the job.
+// For the gradient of the weights. Rows are (channel, tap), and a last row of ones for the bias; k is a pixel
+// of any image of the job.
 struct Taps {
   const float* values;
   size_t job_stride;
@@ -185,10 +185,10 @@ struct StoreOutput {
   }
 };
 
-// dx[image][channel][pixel] = scale * value; 0 where x is, if that was a ReLU.
+// dx[image][channel][pixel] = scale * value; 0 where x is 0, if x came out of a ReLU.
 struct StoreGradient {
   float* dx;
-  const float* x;  // null: all of it counts
+  const float* x;  // null: no ReLU
   int rows, pixels, channels;
   float scale;
 

@@ -80,7 +80,7 @@ class Dense final : public Layer {
   }
 
  private:
-  // Whether every row of weights and of x begins at a multiple of so many values, as a job's first does.
+  // Whether every row of weights and of x begins at a multiple of `values` values, as a job's first row does.
   bool is_aligned(size_t values) const {
     return inputs_ % values == 0 && plan_.site.weights_offset % values == 0;
   }

@@ -23,7 +23,7 @@ std::string gigabytes(uint64_t bytes) { return fmt::format("{:.1f} GB", static_c
 
 std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
 
-// CUDA says the same of a driver that is not there and of one that is too old.
+// CUDA reports a missing driver and an old driver in the same way.
 Trouble driver_trouble() {
   int newest = 0;
   if (cudaDriverGetVersion(&newest) != cudaSuccess || newest == 0)
@@ -85,7 +85,7 @@ int local_rank(const std::function<const char*(const char*)>& variable) {
 void check(cudaError_t code, std::string_view doing) {
   if (code == cudaSuccess) return;
   const Trouble trouble = trouble_of(code);
-  cudaGetLastError();  // else the next launch, which may well work, would be told of it again
+  cudaGetLastError();  // clears the error; otherwise the next launch would report it again
   throw failure("device cuda",
                 fmt::format("{}: {} ({}); {}", doing, trouble.what, cudaGetErrorName(code), trouble.remedy));
 }
@@ -124,7 +124,7 @@ void* allocate(size_t bytes) {
 
 void release(void* at, size_t bytes) noexcept {
   if (at == nullptr) return;
-  cudaFree(at);  // on a GPU that is lost it fails; whoever waits for the GPU next says so
+  cudaFree(at);  // fails on a lost GPU; the next wait for the GPU reports it
   held -= bytes;
 }
 

@@ -11,29 +11,29 @@
 #include <utility>
 #include <vector>
 
-// What every file of this folder stands on: errors in one line, memory that is given back, one GPU per
-// process.
+// The base of this folder: errors in one line, memory that is freed by itself, one GPU per process.
 namespace subfleet::cuda {
 
-// Throws Error for everything but success: what was being done, what is wrong, and what would help.
+// Throws Error unless the code is success. It says what was being done, what is wrong and what would help.
 void check(cudaError_t code, std::string_view doing);
 
-// After a kernel was launched.
+// Call it after launching a kernel.
 inline void check_launch(std::string_view kernel) { check(cudaGetLastError(), kernel); }
 
-// Makes this process' GPU the current one: the first, or under mpirun the one of the rank's number on its
-// machine. Throws Error where there is no GPU that can be used.
+// Makes this process' GPU the current one: the first, or under mpirun the one with the rank's number on its
+// machine. Throws Error if there is no usable GPU.
 void use_gpu();
 
-// That the build has code for the current GPU: else the first kernel would find out, in the midst of a run.
+// Throws Error if the build has no code for the current GPU. Otherwise the first kernel would fail in the
+// middle of a run.
 void check_code();
 
-// The rank's number on its machine, as mpirun and others tell it in their variables; 0 where nobody does.
+// The rank's number on its machine, from the variables that mpirun and others set; 0 if none is set.
 int local_rank(const std::function<const char*(const char*)>& variable);
 
 std::string gpu_name();
 
-// Bytes on the GPU, counted for memory_peak().
+// Memory on the GPU. The bytes count for memory_peak().
 void* allocate(size_t bytes);
 void release(void* at, size_t bytes) noexcept;
 uint64_t memory_peak();
@@ -57,7 +57,7 @@ class Buffer {
   const T* data() const { return at_; }
   size_t size() const { return count_; }
 
-  // At least so many; what was in it is lost if it grows.
+  // Makes room for at least `count` values; growing loses the old content.
   void grow(size_t count) {
     if (count <= count_) return;
     *this = Buffer();  // first, so that both are never there at once
@@ -67,12 +67,12 @@ class Buffer {
   void zero(cudaStream_t stream) {
     check(cudaMemsetAsync(at_, 0, count_ * sizeof(T), stream), "clearing memory");
   }
-  // The host's memory may be used again when it returns.
+  // The host's memory may be reused as soon as it returns.
   void upload(std::span<const T> values, cudaStream_t stream, size_t at = 0) {
     check(cudaMemcpyAsync(at_ + at, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream),
           "copying to the GPU");
   }
-  // Waits for everything before it.
+  // Waits for everything before it on the stream.
   void download(std::span<T> values, cudaStream_t stream, size_t at = 0) const {
     check(cudaMemcpyAsync(values.data(), at_ + at, values.size_bytes(), cudaMemcpyDeviceToHost, stream),
           "copying from the GPU");
@@ -98,7 +98,7 @@ class Stream {
   }
   operator cudaStream_t() const { return stream_; }
   void wait() const { check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
-  // What is put into this one from now on begins after what is in `other` now.
+  // Later work on this stream begins after the work that is now on `other`.
   void follow(cudaStream_t other) {
     check(cudaEventRecord(event_, other), "ordering streams");
     check(cudaStreamWaitEvent(stream_, event_, 0), "ordering streams");

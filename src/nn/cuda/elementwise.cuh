@@ -12,7 +12,7 @@ __global__ void each_kernel(Body body, size_t count) {
   if (i < count) body(i);
 }
 
-// Calls body(i), a function object of the device, for every i below count.
+// Calls body(i), a device function object, for every i below count.
 template <typename Body>
 void for_each(size_t count, cudaStream_t stream, const Body& body) {
   constexpr unsigned kBlock = 256;

@@ -20,24 +20,24 @@ struct StoredExamples {
   uint32_t count = 0;
 };
 
-// Examples on the GPU, uploaded when they are first asked for and kept as long as there is room.
+// Examples on the GPU: uploaded when first needed, and kept while there is room.
 class ExampleStore {
  public:
-  // Keeps at most about so many bytes of clients.
+  // Keeps about `budget` bytes of clients at most.
   ExampleStore(const ExampleSource& source, ThreadPool& pool, size_t budget)
       : source_(source), pool_(pool), budget_(budget) {}
 
-  // Forgets all clients if they have become too many.
+  // Forgets all clients if they take too much memory.
   void make_room();
-  // Those of each client, in order; they stay until make_room(). Throws Error for ones the model cannot
-  // take.
+  // The examples of each client, in order; valid until make_room(). Throws Error for examples that the model
+  // cannot take.
   std::vector<StoredExamples> of_clients(std::span<const uint32_t> clients, const ModelSpec& model,
                                          cudaStream_t stream);
-  // The test set, with room for whole chunks of `chunk`.
+  // The test set, with its memory rounded up to whole chunks of `chunk` examples.
   StoredExamples test_set(const ModelSpec& model, size_t chunk, cudaStream_t stream);
 
  private:
-  // What examples are checked for: other models may take less.
+  // What examples are checked for; it differs between models.
   struct Needs {
     size_t features = 0, classes = 0, symbols = 0;
     auto tie() const { return std::tie(features, classes, symbols); }

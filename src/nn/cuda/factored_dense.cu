@@ -1,18 +1,17 @@
 #include "nn/cuda/matrix_products.cuh"
 #include "nn/cuda/shared_product.cuh"
 
-// A dense layer that all jobs hold whole. Their steps of SGD change its weights by a sum of products of what
-// came in and what came back, W_t = W_0 - lr * sum over s of dy_s^T x_s, so that while a job has made few
-// steps
+// A dense layer that all jobs hold whole. SGD changes its weights by a sum of products of inputs and
+// gradients: W_t = W_0 - lr * sum over s of dy_s^T x_s. So, while a job has made few steps,
 //   y = x W_0^T - lr * sum (x . x_s) dy_s + b        dx = dy W_0 - lr * sum (dy . dy_s) x_s
-// All jobs of a run share W_0, which one product multiplies with the rows of all of them, and nobody's own
-// weights are touched before the end of the round.
+// All jobs of a run share W_0, and one product multiplies it with the rows of all jobs. No job's own weights
+// are touched before the end of the round.
 namespace subfleet::cuda {
 namespace {
 
 constexpr int kWarps = 8;
 
-// gram[job][row][s] = from[job][row] . history[job][s], for the s that there are. A warp has one s. Grid: s,
+// gram[job][row][s] = from[job][row] . history[job][s], for s < count. A warp has one s. Grid: s,
 // jobs.
 template <int kRows>
 __global__ void __launch_bounds__(kWarps * 32)
@@ -50,16 +49,16 @@ struct Correction {
   int gram_stride, count;
   const float* history;  // [job][s][width]
   size_t history_stride;
-  const float* bias;  // null: none
+  const float* bias;  // null: no bias
   size_t bias_stride;
-  const float* mask;  // null: none; where it is not above 0, so is what leaves
+  const float* mask;  // null: no mask; the output is 0 where the mask is not above 0
   float* out;         // [job][row][width]
   int width, rows;
   float client_lr;
   bool relu;
 };
 
-// out = the splits' sums, less lr * gram * history, and what is to be done with that. A thread has one column
+// out = the splits' sums - lr * gram * history, then bias, mask and ReLU. A thread has one column
 // of all rows. Grid: columns, jobs.
 template <int kRows>
 __global__ void __launch_bounds__(128) correct_kernel(Correction c) {
@@ -117,7 +116,7 @@ class FactoredDense final : public Layer {
                                 static_cast<size_t>(shared_splits(inputs_)) * inputs_));
   }
 
-  // What a job has not come to is 0, so that all jobs' sums can be over as many.
+  // Steps that a job has not made are 0, so that the sums of all jobs have the same length.
   void begin_round(const Step& step, int steps) override {
     steps_ = steps;
     clear(x_, inputs_, step);
@@ -188,7 +187,8 @@ class FactoredDense final : public Layer {
           "copying on the GPU");
   }
 
-  // The correction of `out`, of what `from` has in common with the history of its kind and what that changed.
+  // How `out` is corrected: by the products of `from` with the history of its kind, times what those steps
+  // changed.
   Correction correction(const Step& step, const float* from, const Buffer<float>& alike, int alike_width,
                         const Buffer<float>& changes, int width, float* out) {
     const int count = static_cast<int>(step.index) * step.rows;

@@ -5,7 +5,7 @@
 
 namespace subfleet::cuda {
 
-// Whether this machine has a GPU that can be used; it is then the current one.
+// Whether this machine has a usable GPU; if so, it becomes the current one.
 inline bool has_gpu() {
   try {
     use_gpu();

@@ -2,9 +2,9 @@
 #include "nn/cuda/matrix_products.cuh"
 #include "nn/cuda/step_weights.cuh"
 
-// The first convolution of grey images, with its ReLU and its maxpool. What leaves the convolution is the
-// largest thing in the network and three of four values go no further, so it never goes to memory: forward a
-// thread has the four values of a window, and the gradient needs only the pixels around each window's
+// The first convolution of grey images, with its ReLU and its maxpool. The convolution's output is the
+// largest tensor of the network, and pooling drops three of four values, so it is never written to memory.
+// Forward, a thread has the four values of a window. The gradient needs only the pixels around each window's
 // largest.
 namespace subfleet::cuda {
 namespace {
@@ -92,14 +92,14 @@ __global__ void __launch_bounds__(kWarps * 32)
   }
 }
 
-// A warp has one filter and its lanes share the windows out. The columns of the image lie apart by whether
-// they are even or odd: neighbouring windows, which begin two pixels apart, then lie in neighbouring banks.
+// A warp has one filter; its lanes divide the windows. Even and odd columns of the image are stored apart:
+// neighbouring windows begin two pixels apart and so lie in neighbouring banks.
 // parts: [job][group of images][filter][tap, and the bias].
 template <int kKernel>
 __global__ void __launch_bounds__(kWarps * 32)
     grey_gradient(Grey g, const float* __restrict__ x, const float* __restrict__ y,
                   const float* __restrict__ dy, const uint8_t* __restrict__ from, float* __restrict__ parts) {
-  constexpr int kTaps = kKernel * kKernel, kPad = kKernel / 2, kLook = 7;
+  constexpr int kTaps = kKernel * kKernel, kPad = kKernel / 2, kLoadsAtOnce = 7;
   extern __shared__ float image[];
   const int lane = threadIdx.x & 31, job = blockIdx.z;
   const int filter = blockIdx.x * kWarps + (threadIdx.x >> 5);
@@ -117,12 +117,12 @@ __global__ void __launch_bounds__(kWarps * 32)
     __syncthreads();
     if (filter >= g.filters) continue;
     const size_t first = (index * g.filters + filter) * g.positions();
-    for (int begin = 0; begin < g.positions(); begin += 32 * kLook) {
-      float gradient[kLook];
-      int corner[kLook];
-      bool begins_odd[kLook];
+    for (int begin = 0; begin < g.positions(); begin += 32 * kLoadsAtOnce) {
+      float gradient[kLoadsAtOnce];
+      int corner[kLoadsAtOnce];
+      bool begins_odd[kLoadsAtOnce];
 #pragma unroll
-      for (int i = 0; i < kLook; ++i) {  // all are asked for before one is used
+      for (int i = 0; i < kLoadsAtOnce; ++i) {  // all loads are issued before one is used
         const int position = min(begin + i * 32 + lane, g.positions() - 1);
         const float value = y[first + position], came = dy[first + position];
         const int place = from[first + position];
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kWarps * 32)
         begins_odd[i] = place % kPool == 1;
       }
 #pragma unroll
-      for (int i = 0; i < kLook; ++i) {
+      for (int i = 0; i < kLoadsAtOnce; ++i) {
         // Where the columns of even and of odd taps lie.
         const float* even = image + corner[i] + (begins_odd[i] ? odd : 0);
         const float* other = image + corner[i] + (begins_odd[i] ? 1 : odd);

@@ -10,11 +10,11 @@
 namespace subfleet::cuda {
 namespace {
 
-constexpr size_t kLanes = 3, kJobsPerLane = 6;  // of one shape; where there are more shapes, each has fewer
+constexpr size_t kLanes = 3, kJobsPerLane = 6;  // of one shape; with more shapes, each has fewer
 constexpr size_t kLongestHistory = 400;  // rows of a job's round that a layer may keep instead of stepping
 
-// The weights that a job shares with the others of its run all through the round, which its layers may then
-// put off changing: those of the whole model, if they travelled as they are, the round is short and the steps
+// The weights that a job shares with the other jobs of its run for the whole round; its layers may then delay
+// their steps. Null unless the job has the whole model, codecs are lossless, the round is short and the steps
 // are plain.
 const float* shared_weights(const Cohort& cohort, const Place& place) {
   const bool whole = cohort.jobs[place.job].submodel->size() == state_of(cohort.state).size();

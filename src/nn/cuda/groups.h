@@ -14,31 +14,31 @@
 // Which jobs train together.
 namespace subfleet::cuda {
 
-// Networks are told apart by this.
+// What tells networks apart.
 struct NetworkKey {
   ModelSpec model;
   uint32_t rows = 0;
-  size_t lane = 0;     // among networks that are otherwise the same
-  size_t history = 0;  // LayerPlan's
+  size_t lane = 0;     // tells apart networks that are otherwise the same
+  size_t history = 0;  // see LayerPlan
   bool operator==(const NetworkKey&) const = default;
 };
 
-// One job of a wave, and where everything of it lies.
+// One job of a wave, and where its data lie.
 struct Place {
   size_t cohort = 0, job = 0;
   StoredExamples examples;
   uint32_t steps = 0;
-  size_t order = 0;          // of its first example in the orders of the wave
+  size_t order = 0;          // where its examples' order begins in the wave's orders
   float* weights = nullptr;  // on the GPU
-  float* given = nullptr;    // what they were when they arrived, where a codec loses something
+  float* given = nullptr;    // the weights as they arrived, if a codec is lossy
 };
 
-// Jobs that take every step together: the same shape of sub-model, batch and rule. Those of a shape are
-// shared out to a few lanes with a stream each: while some wait for memory, others compute.
+// Jobs that take every step together: they have the same shape of sub-model, batch and rule. The jobs of one
+// shape are divided among a few lanes, each with a stream: while some wait for memory, others compute.
 struct Group {
   NetworkKey key;
   ClientRule rule;
-  std::vector<size_t> places;  // those with the most steps first
+  std::vector<size_t> places;  // the jobs with the most steps first
   JobNetwork* network = nullptr;
   ClientSteps* steps = nullptr;
   float* weights = nullptr;

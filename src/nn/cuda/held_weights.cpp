@@ -41,8 +41,8 @@ void check_one_model(std::span<const HeldJob> jobs) {
   }
 }
 
-// Arrays behind one another in host memory that is then copied to the GPU as a whole: for each, where it lies
-// here and where it will lie there.
+// Arrays one after another in host memory that is copied to the GPU as a whole. For each array it knows where
+// it lies here and where it will lie there.
 class Layout {
  public:
   template <typename T>

@@ -13,7 +13,7 @@ constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = kHeldTileColumns / kWarp;
 static_assert(kJobsAtOnce % kJobsAhead == 0);
 
-// Some of the jobs as a block sees them: where the tile's rows lie in their values.
+// The jobs that a block has in shared memory at once: where the tile's rows lie in their values.
 struct BlockJobs {
   float* values[kJobsAtOnce];
   const uint32_t* columns[kJobsAtOnce];
@@ -24,7 +24,7 @@ struct BlockJobs {
 // A thread has one column of its block's tile.
 struct Tile {
   const HeldPart* parts;  // of its tensor, one per job
-  size_t first;           // weight of the thread: that of the tile's first row
+  size_t first;           // the thread's weight in the tile's first row
   uint32_t row, column, row_length;
   uint32_t rows;  // in the tile, as far as the tensor reaches
   bool inside;    // whether the column is one of the tensor's
@@ -49,8 +49,8 @@ struct Tile {
   }
 };
 
-// For kJobsAhead jobs, the job's own column where the thread has its column, or kNotHeld; also for jobs
-// beyond the last.
+// For each of kJobsAhead jobs, the job's own column for the thread's column, or kNotHeld; also kNotHeld for
+// jobs beyond the last.
 struct Columns {
   uint32_t of[kJobsAhead];
 
@@ -83,8 +83,8 @@ __device__ void look_up(const HeldCohort& cohort, const Tile& tile, uint32_t fir
   }
 }
 
-// Calls visit(first, slot, columns) for every kJobsAhead jobs, of which the first is number first + slot, and
-// finish(first, count) after the `count` jobs that are in the block together. All threads come by together.
+// Calls visit(first, slot, columns) for every kJobsAhead jobs, beginning with job first + slot, and
+// finish(first, count) after the `count` jobs that are in the block at once. All threads must take part.
 template <typename Wanted, typename Visit, typename Finish>
 __device__ void for_all_jobs(const HeldCohort& cohort, const Tile& tile, BlockJobs& block, Wanted wanted,
                              Visit visit, Finish finish) {
@@ -103,8 +103,8 @@ __device__ void for_all_jobs(const HeldCohort& cohort, const Tile& tile, BlockJo
   }
 }
 
-// What kJobsAhead jobs hold of the tile's rows at the thread's column. All loads come first, so that they are
-// under way together.
+// What kJobsAhead jobs hold of the tile's rows at the thread's column. All loads are issued first, so that
+// they overlap.
 struct HeldValues {
   float of[kJobsAhead][kHeldTileRows];
   uint32_t held[kJobsAhead];  // a bit per row

@@ -15,30 +15,31 @@ namespace subfleet::cuda {
 
 struct HeldJob {
   const SubModel* submodel = nullptr;
-  float* values = nullptr;  // on the GPU: submodel->size() of them
+  float* values = nullptr;  // submodel->size() values on the GPU
   uint32_t examples = 0;
 };
 
-// Which weights of the whole model each job of a cohort holds, and where its values lie. Every call but the
-// accessors only puts work on the stream; all are to be given the same one.
+// Which weights of the whole model each job of a cohort holds, and where its values lie. Calls, except for
+// the accessors, only queue work; all of them must get the same stream.
 class HeldWeights {
  public:
-  // Sub-models of one model; throws Error where they are not.
+  // The sub-models must be of one model; throws Error otherwise.
   void set(std::span<const HeldJob> jobs, cudaStream_t stream);
 
-  // Every job's values become the weights that it holds of the whole model.
+  // Fills every job's values with the weights that it holds of the whole model.
   void gather(const float* whole, cudaStream_t stream);
 
-  // Which jobs' updates can be summed. The update is values - whole, the f32 difference, or the values
-  // themselves where `whole` is null. A job is refused if its loss (one per job, on the GPU) is not finite,
-  // or if a value of the update is not finite or not below PartialSum::kLargestUpdate. Since set(), none is.
+  // Decides which jobs' updates can be summed. The update is values - whole, the f32 difference, or the
+  // values themselves if `whole` is null. A job is refused if its loss (one per job, on the GPU) is not
+  // finite, or if a value of its update is not finite or not below PartialSum::kLargestUpdate. After set()
+  // and before inspect(), no job is refused.
   void inspect(const float* whole, const double* losses, bool squared_norms, cudaStream_t stream);
 
-  // Adds the updates of the jobs that are not refused, times their examples, as PartialSum does.
+  // Adds the updates of all jobs that are not refused, times their examples, exactly as PartialSum does.
   void merge(const float* whole, int64_t* sums, uint32_t* holders, cudaStream_t stream);
 
-  // One per job, on the GPU, after inspect(): 0 or 1, and |update|^2 where it was asked for, whose order of
-  // summation depends on the model alone.
+  // One value per job, on the GPU, after inspect(): refused() has 0 or 1; squared_norms() has |update|^2, if
+  // it was asked for. Its order of summation depends on the model alone.
   const uint32_t* refused() const { return refused_.data(); }
   const double* squared_norms() const { return squared_norms_.data(); }
 

@@ -5,16 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
-// What HeldWeights gives its kernels. All pointers are to the GPU's memory.
+// What HeldWeights passes to its kernels. All pointers are to GPU memory.
 namespace subfleet::cuda {
 
-// The whole model is cut into tiles of one tensor each; a block of threads owns a tile and goes through the
-// jobs, so that each weight is read and its sum written once and nobody else writes it.
+// The whole model is cut into tiles, each within one tensor. A block of threads owns a tile and goes through
+// the jobs, so that it reads each weight and writes each sum only once, and no other block writes there.
 constexpr uint32_t kHeldTileRows = 8;
 constexpr uint32_t kHeldTileColumns = 128;
 
-// A tensor of the whole model as rows x columns; its columns here are single weights. One with a single
-// weight per row is turned into one row.
+// A tensor of the whole model as rows x columns, each element a single weight. A tensor of one weight per row
+// is turned into one row.
 struct HeldTensor {
   size_t offset = 0;  // of its first weight in the model
   uint32_t rows = 0, columns = 0;
@@ -25,8 +25,8 @@ constexpr uint32_t kNotHeld = ~0u;
 
 // What one job holds of one tensor.
 struct HeldPart {
-  float* values = nullptr;            // of the job, the first of this tensor
-  const uint32_t* rows = nullptr;     // for each row of the whole tensor: the job's, or kNotHeld
+  float* values = nullptr;            // the job's first value of this tensor
+  const uint32_t* rows = nullptr;     // for each row of the whole tensor: its row in the job, or kNotHeld
   const uint32_t* columns = nullptr;  // the same for each column
   uint32_t row_length = 0;            // of the job's rows
 };
@@ -36,8 +36,7 @@ struct HeldRun {
   uint32_t from = 0, held_from = 0, count = 0;
 };
 
-// What the two maps of a part are filled from: map_of_list[list[i]] = i, and map_of_runs at from + k =
-// held_from + k.
+// What fills the two maps of a part: map_of_list[list[i]] = i, and map_of_runs[from + k] = held_from + k.
 struct HeldIndices {
   uint32_t *map_of_list = nullptr, *map_of_runs = nullptr;
   const uint32_t* list = nullptr;
@@ -48,16 +47,16 @@ struct HeldIndices {
 struct HeldCohort {
   uint32_t jobs = 0, tensors = 0, tiles = 0;
   const HeldTensor* tensor = nullptr;
-  const HeldPart* parts = nullptr;       // of the first tensor for every job, then of the second, ...
+  const HeldPart* parts = nullptr;       // all jobs' parts of the first tensor, then of the second, ...
   const HeldIndices* indices = nullptr;  // in the same order
   const uint32_t* examples = nullptr;    // of every job
 };
 
-// The maps hold kNotHeld before.
+// Before the call, the maps hold kNotHeld.
 void launch_fill_maps(const HeldCohort& cohort, cudaStream_t stream);
 void launch_gather(const HeldCohort& cohort, const float* whole, cudaStream_t stream);
 
-// `tile_norms` has room for jobs * tiles values; null where no norms are wanted.
+// `tile_norms` has room for jobs * tiles values; null if no norms are needed.
 struct HeldInspection {
   const float* whole = nullptr;
   const double* losses = nullptr;

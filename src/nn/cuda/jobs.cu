@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kBlock = 256;
 
-// How a client's examples fall into steps: in every epoch full batches and what is left.
+// How a client's examples are cut into steps: every epoch has full batches and then the rest.
 struct BatchPlace {
   uint32_t first, count;  // in DeviceJob::order
 };

@@ -1,8 +1,8 @@
 #include "nn/cuda/elementwise.cuh"
 #include "nn/cuda/matrix_products.cuh"
 
-// What does not wait for the step before is one product over all steps; what does is one launch per step.
-// Within the layer values lie as [job][step][row][feature].
+// Work that does not depend on the step before is one product over all steps; the rest is one launch per
+// step. Inside the layer values are stored as [job][step][row][feature].
 namespace subfleet::cuda {
 namespace {
 

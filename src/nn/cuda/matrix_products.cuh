@@ -5,11 +5,11 @@
 #include "nn/cuda/layer.h"
 #include "nn/cuda/tiles.cuh"
 
-// What dense and lstm do with a matrix of weights [units][inputs] and as many rows of values that a tile of
-// the product is worth it.
+// What dense and lstm do with a matrix of weights [units][inputs] and enough rows of values to make a tile of
+// the product worthwhile.
 namespace subfleet::cuda {
 
-// y[row][unit] = scale * (value + the biases), through ReLU if that is next.
+// y[row][unit] = scale * (value + the biases), then ReLU if `relu`.
 struct StoreRows {
   float* y;
   const float *bias, *second_bias;  // the second may be null
@@ -32,7 +32,7 @@ struct StoreRows {
   }
 };
 
-// dx[row][input] = scale * value; 0 where x is, if x is given.
+// dx[row][input] = scale * value; 0 where x is 0, if x is given.
 struct StoreRowGradient {
   float* dx;
   const float* x;
@@ -68,7 +68,7 @@ struct StepMatrix {
   }
 };
 
-// A matrix of weights of every job, and as many rows of values per job.
+// A matrix of weights for every job, and `rows` rows of values per job.
 struct MatrixSite {
   const Step& step;
   float* weights;
@@ -83,10 +83,10 @@ void multiply_rows(const MatrixSite& site, const float* x, const StoreRows& out)
 void row_gradient(const MatrixSite& site, const float* dy, const StoreRowGradient& out);
 // W -= rate dy^T x; `x_stride` is from one job's rows to the next's.
 void step_matrix(const MatrixSite& site, const float* x, size_t x_stride, const float* dy);
-// biases -= rate * the sum of dy's rows, for one or two biases that have the same gradient.
+// biases -= rate * the sum of dy's rows, for one bias, or two that have the same gradient.
 void step_biases(const MatrixSite& site, const float* dy, float* bias, float* second_bias);
 
-// Sums every value over the lanes of a warp, always in the same order; afterwards all lanes have them.
+// Sums every value over the lanes of a warp, always in the same order. All lanes get the sums.
 template <int kCount>
 __device__ inline void warp_sums(float (&values)[kCount]) {
 #pragma unroll
@@ -97,8 +97,8 @@ __device__ inline void warp_sums(float (&values)[kCount]) {
   }
 }
 
-// Calls run(integral constant) with the smallest number of rows that kernels are made for and that is enough,
-// or the largest.
+// Calls run(integral constant) with the smallest number of rows that a kernel exists for and that is enough,
+// or else the largest.
 template <typename Run>
 void with_rows(int rows, Run&& run) {
   if (rows <= 4) return run(std::integral_constant<int, 4>{});

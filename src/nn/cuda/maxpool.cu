@@ -10,8 +10,8 @@ struct Planes {
 
 constexpr int kBlock = 256, kPlanes = 4;
 
-// The largest of each window and, of equal ones, the first in row order: where it was is kept for the way
-// back. A thread has the same pixel of kPlanes planes. Grid: planes of all channels, rows and jobs; pixels.
+// The largest value of each window; of equal ones, the first in row order. Its place is kept for the backward
+// pass. A thread has the same pixel of kPlanes planes. Grid: planes of all channels, rows and jobs; pixels.
 __global__ void pool_forward(Planes p, size_t planes, const float* x, float* y, uint8_t* from) {
   const int pixel = blockIdx.y * kBlock + threadIdx.x;
   if (pixel >= p.out_height * p.out_width) return;
@@ -44,7 +44,7 @@ __global__ void pool_forward(Planes p, size_t planes, const float* x, float* y, 
   }
 }
 
-// Every input asks its window whether it was the largest; those beyond the last window were not.
+// An input gets a gradient if it was the largest of its window; inputs beyond the last window get 0.
 __global__ void pool_backward(Planes p, size_t planes, const float* y, const float* dy, const uint8_t* from,
                               float* dx, bool relu_before) {
   const int pixel = blockIdx.y * kBlock + threadIdx.x;

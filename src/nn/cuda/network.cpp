@@ -17,7 +17,7 @@ size_t maxpool_room(const LayerPlan& plan) {
   return static_cast<size_t>(plan.rows) * plan.site.output.size();
 }
 
-// Parts of the gradient, two arrangements of the weights, and where a pool's largest were.
+// Parts of the gradient, two arrangements of the weights, and the places of a pool's largest values.
 size_t conv2d_room(const LayerPlan& plan) {
   constexpr size_t kCopies = 16;
   return kCopies * plan.site.weights_count + maxpool_room(plan);
@@ -32,7 +32,7 @@ size_t dense_room(const LayerPlan& plan) {
          rows * plan.history;
 }
 
-// What comes in, gates, cells and outputs of every step, and their gradients.
+// Input, gates, cells and outputs of every step, and their gradients.
 size_t lstm_room(const LayerPlan& plan) {
   const size_t steps = plan.site.input.height + 1;
   return static_cast<size_t>(plan.rows) * steps *

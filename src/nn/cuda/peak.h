@@ -2,7 +2,7 @@
 
 namespace subfleet::cuda {
 
-// Floating-point operations per second that the GPU reaches on registers alone, in f32.
+// Floating-point operations per second, in f32, that the GPU reaches when it works in registers only.
 double f32_peak();
 
 }  // namespace subfleet::cuda

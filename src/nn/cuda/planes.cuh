@@ -2,12 +2,12 @@
 
 #include "nn/cuda/product.cuh"
 
-// A convolution as the product of product.cuh, but with the pixels' operand read straight out of the images:
-// eight channels' planes at a time lie in shared memory, with a border of zeros, and serve all taps. k runs
-// over groups of eight channels, within them over the kernel's rows (a stage each) and columns, and within
-// those over the channels. The weights come arranged in that order. For TF32 they come rounded, and a plane
-// is rounded once, when it has arrived: as they are used many times, the products then only load and
-// multiply.
+// A convolution as the product of product.cuh, but the pixels' operand is read directly from the images. The
+// planes of eight channels at a time lie in shared memory, with a border of zeros, and serve all taps. k runs
+// over groups of eight channels, then over the kernel's rows (a stage each), then its columns, then the
+// channels of the group. The weights are arranged in that order. For TF32 the weights come rounded and a
+// plane is rounded once, when it has arrived. Each value is used many times, so the products only have to
+// load and multiply.
 namespace subfleet::cuda {
 
 constexpr int kPlane =
@@ -23,7 +23,7 @@ struct PlaneImages {
   __host__ __device__ int groups() const { return (channels + kGroup - 1) / kGroup; }
 };
 
-// The row of an image that an output pixel's window begins in, all images with their borders stacked.
+// The row of an image where an output pixel's window begins; all images, with their borders, are stacked.
 __host__ __device__ inline int stacked_row(const PlaneImages& p, int kernel, int pixel) {
   const int image = pixel / p.out_pixels;
   return image * (p.height + kernel - 1) + (pixel - image * p.out_pixels) / p.out_width * p.stride;
@@ -34,7 +34,7 @@ struct F32Planes {
   static constexpr bool kRounds = false;
   static constexpr int kN = 32;
   static constexpr int kTm = 4, kTn = 8;
-  static constexpr int kPixels = kTm;  // whose places in a plane a thread has to know
+  static constexpr int kPixels = kTm;  // whose places in a plane a thread must know
 
   float sum[kTm][kTn] = {};
 
@@ -120,7 +120,8 @@ struct Tf32Planes {
   }
 };
 
-// Groups of planes that are there at once: with one stage each, one more has to be on its way.
+// Groups of planes in memory at once. For kernels of one stage per group, one more group has to be on its
+// way.
 template <int kKernel>
 constexpr int plane_slots() {
   return kKernel == 1 ? 3 : 2;
@@ -200,7 +201,7 @@ __global__ void __launch_bounds__(kThreads, 4) planes_kernel(PlaneImages p, Epil
   Planes sums;
   for (int stage = 0; stage < stages; ++stage) {
     await_copies<kStages - 2>();
-    if (Planes::kRounds && stage % kKernel == 0) {  // what this thread itself has brought in
+    if (Planes::kRounds && stage % kKernel == 0) {  // the values that this thread itself brought in
       float* mine = planes + stage / kKernel % kSlots * kGroup * kPlane + threadIdx.x;
 #pragma unroll
       for (int c = 0; c < kGroup; ++c) {
@@ -233,7 +234,7 @@ inline bool fits_planes(const PlaneImages& p, int kernel) {
   return true;
 }
 
-// Columns of a tile. In f32 more would cost more registers than they save reading.
+// Columns of a tile. In f32, more would cost more registers than they save in reading.
 constexpr int plane_columns(bool tf32, int n) { return !tf32 || is_narrow(n) ? 32 : 64; }
 
 // Values of the arranged weights of one job.
@@ -271,8 +272,8 @@ void launch_planes(bool tf32, int kernel, const PlaneImages& p, const Epilogue& 
   return launch_planes<5>(tf32, p, epilogue, n, jobs, stream);
 }
 
-// How weights [filter][channel][tap] are arranged for planes_kernel: forward n is a filter; for the gradient
-// of the input n is a channel, the filters are what is summed over, and the taps are turned round.
+// How weights [filter][channel][tap] are arranged for planes_kernel. Forward, n is a filter. For the input's
+// gradient, n is a channel, the sum runs over the filters, and the taps are turned round.
 struct ArrangedWeights {
   const float* weights;
   size_t stride;

@@ -2,15 +2,15 @@
 
 #include "nn/cuda/planes.cuh"
 
-// The gradient of a convolution's weights in TF32: a sum over all pixels of what came in times the gradient
-// of what left. Stretches of rows of an image, with their borders, lie in shared memory and serve all taps. A
-// block has 16 channels and 32 filters, and each of its warps one row of the kernel.
+// The gradient of a convolution's weights in TF32: the sum over all pixels of the input times the gradient of
+// the output. Stretches of an image's rows, with their borders, lie in shared memory and serve all taps. A
+// block has 16 channels and 32 filters; each of its warps does one row of the kernel.
 namespace subfleet::cuda {
 
 constexpr int kGradientChannels = 16, kGradientFilters = 32;
-constexpr int kStretch = 104;       // output pixels that there is room for, a multiple of 8
+constexpr int kStretch = 104;       // room for that many output pixels, a multiple of 8
 constexpr int kStretchPitch = 108;  // so that neighbouring filters' values lie in different banks
-constexpr int kStretchPlane = 228;  // values of a plane that there is room for; likewise
+constexpr int kStretchPlane = 228;  // room for that many values of a plane; the same holds
 
 struct GradientImages {
   const float* x;   // [job][image][channel][height][width]
@@ -22,7 +22,7 @@ struct GradientImages {
   float* parts;  // [job][split][tap][channel][filter], and after them the biases'
 };
 
-// Output rows of a stretch; 0: there is no room for one.
+// How many output rows a stretch has; 0 if there is not room for one.
 inline int stretch_rows(int width, int out_width, int out_height, int kernel, int stride) {
   const int by_pixels = kStretch / out_width, plane_rows = kStretchPlane / (width + kernel - 1);
   if (plane_rows < kernel) return 0;
@@ -61,8 +61,8 @@ struct GradientSums {
       }
     }
   }
-  // Calls visit(tap, channel, filter, two), with the values of two neighbouring filters, for all of this
-  // thread.
+  // Calls visit(tap, channel, filter, two) for all values of this thread; `two` are the values of two
+  // neighbouring filters.
   template <typename Visit>
   __device__ void each(Visit&& visit) const {
     const int g = lane() / 4, t = lane() % 4;
@@ -76,7 +76,7 @@ struct GradientSums {
       }
     }
   }
-  // Calls visit(filter, value) where this thread is the one to tell.
+  // Calls visit(filter, value) on the thread that has the sum.
   template <typename Visit>
   __device__ void each_bias(Visit&& visit) {
 #pragma unroll
@@ -194,8 +194,8 @@ inline void launch_planes_gradient(int kernel, const GradientImages& p, int jobs
                      : launch_planes_gradient<5>(p, jobs, stream);
 }
 
-// How many groups the images are summed in: from one job's shapes alone, enough to fill a GPU with a few
-// dozen.
+// How many groups the images are summed in. It depends on one job's shapes alone, and a few dozen jobs fill a
+// GPU.
 inline int gradient_splits(int channels, int filters, int images) {
   constexpr int kWantedBlocks = 10;
   const int tiles = pieces(channels, kGradientChannels) * pieces(filters, kGradientFilters);

@@ -4,24 +4,24 @@
 
 #include <cstdint>
 
-// Products of small matrices, very many at once: C(m, n) = sum over k of A(m, k) * B(n, k), once per job. How
-// an operand's values lie in memory, or are picked out of an image, is the operand's; what becomes of C the
-// epilogue's. Tiles, and so the order of every sum, depend on one job's shapes alone: never on how many jobs
-// there are.
+// Very many products of small matrices at once: C(m, n) = sum over k of A(m, k) * B(n, k), one per job. The
+// operand classes know how values lie in memory or are picked out of an image; the epilogue decides what
+// becomes of C. Tiles, and so the order of every sum, depend on one job's shapes alone, never on the number
+// of jobs.
 namespace subfleet::cuda {
 
 constexpr int kThreads = 128;
 constexpr int kDepth = 16;  // values of k that a tile brings in at once
 constexpr int kStages = 3;  // tiles under way
 
-// Copies one value into shared memory, or 0 where there is none, without waiting.
+// Copies one value into shared memory without waiting; 0 if it is not valid.
 __device__ inline void copy_async(float* to, const float* from, bool valid) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;\n" ::"r"(address), "l"(from),
                "r"(valid ? 4 : 0));
 }
-// The same for four, from and to a multiple of 16 bytes; past the first cache, which they would only pass
-// through.
+// The same for four values, at addresses that are multiples of 16 bytes. Bypasses the L1 cache, which would
+// not help.
 __device__ inline void copy_async_16(float* to, const float* from, bool valid) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(address), "l"(from),
@@ -33,7 +33,7 @@ __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
 }
 
-// Threads of a block as loaders of a tile of kRows x kDepth that lies in memory along the rows: each owns
+// How a block's threads load a tile of kRows x kDepth that lies along the rows in memory: each thread owns
 // rows.
 template <int kRows>
 struct AlongRows {
@@ -44,7 +44,7 @@ struct AlongRows {
   static __device__ int first_k() { return static_cast<int>(threadIdx.x) / kRowThreads; }
 };
 
-// The same for one that lies along k: each thread owns one k. Eight neighbours read a whole sector.
+// The same for a tile that lies along k: each thread owns one k. Eight neighbours read a whole sector.
 template <int kRows>
 struct AlongK {
   static __device__ int k() { return static_cast<int>((threadIdx.x & 7) + ((threadIdx.x >> 5 & 1) << 3)); }
@@ -54,7 +54,7 @@ struct AlongK {
   static constexpr int kStep = 8;
 };
 
-// A matrix in memory whose rows lie one after the other: value (row, k) at row * stride + k.
+// A matrix stored row by row: value (row, k) at row * stride + k.
 struct RowMajor {
   const float* values;
   size_t job_stride;
@@ -113,8 +113,8 @@ struct ColumnMajor {
   };
 };
 
-// A tile of C in f32: every thread multiplies kTm x kTn values, fused with the sum. The lanes of a warp lie 8
-// x 4, so that they read few different values.
+// A tile of C in f32. Every thread computes kTm x kTn values with fused multiply-add. A warp's lanes are
+// arranged 8 x 4, so that they read few different values.
 template <int kM_, int kN_>
 struct F32Tile {
   static constexpr int kM = kM_, kN = kN_;
@@ -174,7 +174,7 @@ struct F32Tile {
   }
 };
 
-// A factor as the tensor cores want it: rounded to TF32's 10 bits.
+// A factor for the tensor cores: rounded to TF32's 10 bits.
 __device__ inline uint32_t rounded(float value) {
   uint32_t bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
@@ -186,7 +186,7 @@ template <int kTm, int kTn>
 struct TensorFragments {
   float sum[kTm][kTn][4] = {};
 
-  // A fragment's values are a thread's part of 16 x 8 values of m and k, and of 8 x 8 of n and k.
+  // A fragment holds this thread's part: of 16 x 8 values of m and k, and of 8 x 8 values of n and k.
   __device__ void add_products(const uint32_t (&a)[kTm][4], const uint32_t (&b)[kTn][2]) {
 #pragma unroll
     for (int i = 0; i < kTm; ++i) {
@@ -263,7 +263,7 @@ struct Tf32Tile {
   }
 };
 
-// Grid: tiles of m, tiles of n, jobs * splits. A split sums its own part of k; the epilogue is told which.
+// Grid: tiles of m, tiles of n, jobs * splits. A split sums its own part of k; the epilogue gets its number.
 template <typename Tile, typename A, typename B, typename Epilogue>
 __global__ void __launch_bounds__(kThreads)
     product_kernel(A a, B b, Epilogue epilogue, int depth, int splits, int split_depth) {
@@ -299,12 +299,11 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr int pieces(int all, int of) { return (all + of - 1) / of; }
 
-// Whether tiles of 32 columns cover n columns with so much less to spare than tiles of 64 that they are worth
-// it.
+// Whether tiles of 32 columns waste so much less on n columns than tiles of 64 that they are worth it.
 constexpr bool is_narrow(int n) { return n <= 32 || pieces(n, 32) * 4 <= pieces(n, 64) * 2 * 3; }
 
-// How a product's k is split, from one job's shapes alone: enough tiles per job to fill a GPU with a few
-// dozen.
+// How a product's k is split. It depends on one job's shapes alone; a few dozen jobs then have enough tiles
+// to fill a GPU.
 struct Split {
   int count, depth;
 };

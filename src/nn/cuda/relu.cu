@@ -1,7 +1,7 @@
 #include "nn/cuda/elementwise.cuh"
 #include "nn/cuda/layer.h"
 
-// Only where no layer before it does it on the way.
+// Used only if the layer before does not do the ReLU itself.
 namespace subfleet::cuda {
 namespace {
 

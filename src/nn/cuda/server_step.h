@@ -14,7 +14,7 @@
 
 namespace subfleet::cuda {
 
-// A round's sum and what a step moves; all arrays are on the GPU and have `size` values.
+// A round's sum, and what a step moves. All arrays are on the GPU and have `size` values.
 struct StepArrays {
   size_t size = 0;
   const int64_t* sums = nullptr;
@@ -25,7 +25,7 @@ struct StepArrays {
   uint32_t* not_finite = nullptr;  // one value, which becomes 1 if a weight is no longer finite
 };
 
-// A server optimizer as kernels on a stream, with the bits of ServerOptimizer.
+// A server optimizer as kernels on a stream; gives the same bits as ServerOptimizer.
 class ServerStep {
  public:
   virtual ~ServerStep() = default;
@@ -33,7 +33,7 @@ class ServerStep {
   virtual void run(const StepArrays& arrays, const ServerRound& round, cudaStream_t stream) = 0;
 };
 
-// That of options.optimizer; throws Error naming the nearest.
+// The step of options.optimizer; throws Error naming the nearest.
 std::unique_ptr<ServerStep> make_server_step(const OptimizerOptions& options);
 
 }  // namespace subfleet::cuda

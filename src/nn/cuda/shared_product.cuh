@@ -2,8 +2,8 @@
 
 #include "nn/cuda/product.cuh"
 
-// The product of one large matrix with the rows of all jobs, C(m, n) = sum over k of A(m, k) * B(n, k): as
-// product.cuh's, with copies of 16 bytes, so that all strides and the number of rows of A are multiples of 4.
+// The product of one large matrix with the rows of all jobs: C(m, n) = sum over k of A(m, k) * B(n, k). Works
+// like product.cuh, with copies of 16 bytes; so all strides and A's number of rows must be multiples of 4.
 namespace subfleet::cuda {
 
 struct SharedProduct {
@@ -22,7 +22,7 @@ constexpr int shared_stage() {
   return (kTransposed ? kSharedDepth * kAlongM : kSharedM * kAlongK) + kSharedN * kAlongK;
 }
 
-// f32: a thread has 8 x 8 values; the lanes of a warp lie 8 x 4.
+// f32: a thread has 8 x 8 values; a warp's lanes are arranged 8 x 4.
 template <bool kTransposed>
 struct F32Shared {
   float sum[8][8] = {};
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kThreads) shared_product_kernel(SharedProduct 
   });
 }
 
-// How often k is split: from the matrix alone.
+// How often k is split; depends on the matrix alone.
 inline int shared_splits(int m) { return max(1, min(8, 64 / pieces(m, kSharedM))); }
 
 template <typename Math, bool kTransposed>

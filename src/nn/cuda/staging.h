@@ -8,8 +8,8 @@
 
 namespace subfleet::cuda {
 
-// Host memory that the GPU reads by itself: a copy from it does not hold up the host, as one from ordinary
-// memory may.
+// Host memory that the GPU reads by itself (pinned). Copying from it never blocks the host; copying from
+// ordinary memory may.
 class Staging {
  public:
   Staging();
@@ -17,7 +17,7 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
   ~Staging();
 
-  // At least so many bytes to fill; waits for the copy before to end.
+  // Returns at least `bytes` bytes to fill; waits until the copy before has ended.
   std::byte* take(size_t bytes);
   size_t size() const { return bytes_; }
   void upload(Buffer<std::byte>& to, size_t bytes, cudaStream_t stream);

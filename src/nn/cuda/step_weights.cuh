@@ -4,8 +4,8 @@
 
 namespace subfleet::cuda {
 
-// How a convolution's weights [filter][depth], and after them its biases, step by a gradient whose row
-// `depth` is the biases'.
+// Steps a convolution's weights [filter][depth], and the biases after them. Row `depth` of the gradient
+// belongs to the biases.
 struct StepWeights {
   float* weights;
   size_t stride;
@@ -26,10 +26,10 @@ struct StepWeights {
   }
 };
 
-// Adds the splits' parts of every gradient, [job][split][filter][depth + 1], in their order, and steps.
+// Adds the splits' parts of every gradient, [job][split][filter][depth + 1], in order, and steps the weights.
 void step_by_parts(const float* parts, int splits, const StepWeights& weights, int jobs, cudaStream_t stream);
 
-// The same for parts that lie as [job][split][tap][channel][filter], and after them the biases'.
+// The same for parts stored as [job][split][tap][channel][filter], followed by those of the biases.
 void step_by_tap_parts(const float* parts, int splits, int taps, const StepWeights& weights, int jobs,
                        cudaStream_t stream);
 

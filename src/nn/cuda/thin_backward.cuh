@@ -2,13 +2,13 @@
 
 #include "nn/cuda/matrix_products.cuh"
 
-// Back through a dense layer of a few rows: one pass over the weights, which are read once and written once.
+// Backward through a dense layer of a few rows, in one pass: each weight is read once and written once.
 namespace subfleet::cuda {
 
 constexpr int kWarps = 8;
 
-// dx = scale * dy W and W -= rate dy^T x in one pass over W. A block has a strip of 64 inputs and its warps
-// share the units out. Grid: strips, jobs.
+// dx = scale * dy W and W -= rate dy^T x in one pass over W. A block has a strip of 64 inputs; its warps
+// divide the units. Grid: strips, jobs.
 template <int kRows, bool kInputGradient, bool kVector>
 __global__ void __launch_bounds__(kWarps * 32)
     thin_backward(float* __restrict__ weights, size_t stride, const float* __restrict__ x,
@@ -18,9 +18,9 @@ __global__ void __launch_bounds__(kWarps * 32)
   __shared__ __align__(16) float chunks[2][kChunk][kPitch];  // of the gradients
   __shared__ float parts[kWarps][kColumns * 32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  // The jobs that went forward last come first: some of their weights are still in the cache.
+  // Jobs in reverse order: some weights of those that went forward last are still in the cache.
   const int job = gridDim.y - 1 - blockIdx.y;
-  // A thread's columns: two neighbours where they can be read at once.
+  // A thread's columns: two neighbours if they can be read at once.
   const auto column = [&](int c) {
     return static_cast<int>(blockIdx.x) * kColumns * 32 + (kVector ? lane * kColumns + c : lane + c * 32);
   };
@@ -133,10 +133,9 @@ __global__ void __launch_bounds__(kWarps * 32)
   }
 }
 
-// The same on the tensor cores, transposed: a warp's fragments have 32 inputs and 8 units. Which input and
-// which unit is which row, column or k of a fragment does not matter, so they are dealt out in such a way
-// that a thread has the same weights as factors of dx and as results of the step, four neighbours of two
-// units.
+// The same on the tensor cores, transposed: a warp's fragments have 32 inputs and 8 units. It does not matter
+// which input and unit is which row, column or k of a fragment. So they are dealt in such a way that a thread
+// has the same weights as factors of dx and as results of the step: four neighbours of two units.
 template <int kRows, bool kInputGradient, bool kVector>
 __global__ void __launch_bounds__(kWarps * 32, 3)
     thin_backward_tf32(float* __restrict__ weights, size_t stride, const float* __restrict__ x,

@@ -2,14 +2,14 @@
 
 #include "nn/cuda/matrix_products.cuh"
 
-// Forward through a dense layer of a few rows, those of a small batch, in one pass over the weights: a step
-// then costs what it costs to bring them through memory.
+// Forward through a dense layer of a few rows (a small batch) in one pass over the weights. A step then costs
+// only the time to read them.
 namespace subfleet::cuda {
 
 constexpr int kThinSpan = 64;  // inputs that a tile of thin_forward brings in at once
 
-// How a block multiplies a tile of kUnits x kThinSpan weights with the same inputs of kRows rows. kSlices
-// parts of the block each have a part of the inputs.
+// How a block multiplies a tile of kUnits x kThinSpan weights with the same inputs of kRows rows. The inputs
+// are divided among kSlices parts of the block.
 template <int kRows, int kUnits>
 struct PlainThinSums {
   static constexpr int kPitch = kThinSpan + 4, kTileRows = kRows;
@@ -42,8 +42,8 @@ struct PlainThinSums {
   }
 };
 
-// The same on the tensor cores. A warp has all units and a slice; which input is which k of a fragment does
-// not matter, so a thread reads four neighbours at once.
+// The same on the tensor cores. A warp has all units and one slice. It does not matter which input is which k
+// of a fragment, so a thread reads four neighbours at once.
 template <int kRows, int kUnits>
 struct TensorThinSums {
   static constexpr int kTm = kUnits / 16, kTn = kRows > 8 ? 2 : 1;
@@ -84,8 +84,8 @@ struct TensorThinSums {
   }
 };
 
-// y = scale * (x W^T + b). Tiles of a block's kUnits units stream through shared memory, so that many are on
-// their way at any time. kVector: rows begin at multiples of 16 bytes. Grid: groups of units, jobs.
+// y = scale * (x W^T + b). The tiles of a block's kUnits units stream through shared memory, so that many are
+// always on their way. kVector: rows begin at multiples of 16 bytes. Grid: groups of units, jobs.
 template <template <int, int> typename Sums, int kRows, int kUnits, bool kVector>
 __global__ void __launch_bounds__(kThreads)
     thin_forward(const float* __restrict__ weights, size_t stride, const float* __restrict__ x,

@@ -4,7 +4,7 @@
 
 namespace subfleet::cuda {
 
-// Calls run(tile) with the type of tile that suits a product of m x n values.
+// Calls run(tile) with the tile type that suits a product of m x n values.
 template <typename Run>
 void with_tile(bool tf32, int m, int n, Run&& run) {
   const bool narrow = is_narrow(n);

@@ -210,7 +210,7 @@ class CudaTrainer final : public Trainer {
     group.network->reserve(static_cast<int>(group.places.size()), true);
   }
 
-  // Which examples, in which order, each job trains on, and where its scores go.
+  // Says which examples each job trains on, in which order, and where its scores go.
   void upload_jobs(std::vector<Group>& groups, std::span<const Cohort> cohorts, std::span<Place> places) {
     size_t total = 0;
     for (Place& place : places) {

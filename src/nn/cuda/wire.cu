@@ -9,8 +9,8 @@
 #include "wire/int8_rule.h"
 #include "wire/rotation.h"
 
-// A warp has a block of 1,024 values, 32 per lane, value i in lane i % 32; where the last block of a job has
-// fewer, the rest are zeros. A codec is a rule of what becomes of a block.
+// A warp has a block of 1,024 values, 32 per lane, value i in lane i % 32. If the last block of a job has
+// fewer, the rest are zeros. A codec is a rule that transforms a block.
 namespace subfleet::cuda {
 namespace {
 
@@ -82,7 +82,8 @@ struct Rotated {
     for (int i = 0; i < kEach; ++i) values[i] = at.scratch[at.lane][i];
   }
 
-  // Of values that lie `kApart` places of the thread's apart; left out where that is beyond the transform.
+  // Butterflies of values that are `kApart` of the thread's places apart; skipped if the transform is
+  // smaller.
   template <int kApart>
   static __device__ void butterflies(float (&values)[kEach], int distance, int size) {
     if (distance >= size) return;

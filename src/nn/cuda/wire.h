@@ -13,7 +13,7 @@
 
 namespace subfleet::cuda {
 
-// One job's part in a transmission: both point to `count` values on the GPU.
+// One job's part of a transmission. Both pointers are to `count` values on the GPU.
 struct WireJob {
   float* values = nullptr;
   float* given = nullptr;  // what arrived at the job when the round began
@@ -21,13 +21,13 @@ struct WireJob {
   RandomKey key;
 };
 
-// Codecs, applied on the GPU to the values of many jobs at once, with the host's bits. A codec that has no
-// kernel here goes through the host.
+// Applies codecs on the GPU to the values of many jobs at once, with the host's bits. A codec without a
+// kernel here runs on the host.
 class WireKernels {
  public:
-  // Every job's values become what arrives of them, and `given` the same.
+  // Replaces every job's values by what arrives of them; `given` gets the same.
   void send_down(const Codec& codec, std::span<const WireJob> jobs, cudaStream_t stream);
-  // The values become what arrives of values - given, the update.
+  // Replaces the values by what arrives of the update, values - given.
   void send_up(const Codec& codec, std::span<const WireJob> jobs, cudaStream_t stream);
 
  private:

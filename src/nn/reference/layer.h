@@ -11,12 +11,12 @@ namespace subfleet::reference {
 struct Backward {
   std::span<const double> input;            // as it was in forward()
   std::span<const double> output_gradient;  // of the loss, with respect to the output
-  std::span<double> input_gradient;         // written; empty if nobody wants it
+  std::span<double> input_gradient;         // written; empty if it is not needed
   std::span<double> weight_gradient;        // written
 };
 
 // The arithmetic of one layer in plain loops, for any number of examples one after the other in C,H,W order.
-// Weights are floats, everything else is double: the truth that the other trainers are held against.
+// Weights are floats, everything else is double: the other trainers are checked against it.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -25,7 +25,7 @@ class Layer {
   virtual void backward(std::span<const float> weights, const Backward& pass) const = 0;
 };
 
-// The layer for a site, by its type; throws Error naming the nearest.
+// Makes the layer of a site's type; throws Error naming the nearest type.
 std::unique_ptr<Layer> make_layer(const LayerSite& site);
 
 std::unique_ptr<Layer> make_avgpool(const LayerSite& site);

@@ -11,9 +11,10 @@
 namespace subfleet {
 namespace {
 
-// A block of 1,024 values, in vectors of kLanes. Lane is one kind of vector unit; it has
+// A block of 1,024 values, in vectors of kLanes. Lane is one kind of vector unit. It has
 //   load, store, all, add, sub, mul, and Integers, a vector of as many integers;
-//   butterfly<distance>, within a vector; flip, the signs of those lanes whose bit is set;
+//   butterfly<distance>, within a vector;
+//   flip, which changes the sign of lanes whose bit is set;
 //   child: nodes one row down in a Quantiser; look_up: what is at nodes of a row;
 //   bit and set_bit, for a plane of bits; negative, the lanes below 0, as bits.
 template <typename Lane>
@@ -69,7 +70,7 @@ struct RotateBlock {
     if constexpr (kCount >= 16) butterflies<8>(v);
   }
 
-  // A tree_sum's first rows; the sum is in v[0].
+  // The first rows of a tree_sum; the result is in v[0].
   template <size_t kCount>
   static void sum_down(Vectors<kCount>& v) {
 #pragma GCC unroll 4
@@ -79,7 +80,7 @@ struct RotateBlock {
     }
   }
 
-  // A tree_sum of which kApart values are left.
+  // The rest of a tree_sum, from kApart values on.
   static float sum_rest(std::array<float, kApart>& values) {
     for (size_t half = kApart / 2; half > 0; half /= 2) {
       for (size_t i = 0; i < half; ++i) values[i] += values[i + half];
@@ -87,7 +88,7 @@ struct RotateBlock {
     return values[0];
   }
 
-  // Signs and H; the values' energy.
+  // Applies the signs and H; returns the values' energy.
   static float forward(const float* values, const uint32_t* signs, Block& y) {
     alignas(64) std::array<float, kApart> sums;
     for (size_t i = 0; i < kApart; i += kLanes) {
@@ -131,7 +132,7 @@ struct RotateBlock {
     return sum_rest(sums);
   }
 
-  // H, scale and signs.
+  // Applies H, the scale and the signs.
   static void backward(Block& q, float scale, const uint32_t* signs, float* values) {
     for (size_t i = 0; i < kRotatedBlock; i += kNarrow * kLanes) {
       Vectors<kNarrow> v;

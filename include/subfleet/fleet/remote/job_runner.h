@@ -21,9 +21,9 @@ struct RanJob {
   double loss = 0, accuracy = 0;
 };
 
-// Runs jobs that arrive as messages, one at a time, with the bits that LocalFleet gives them: the weights
-// come out of the codec `down`, the update goes through `up`. Whatever the size of the whole model, the
-// memory is that of the sub-model.
+// Runs jobs that arrive as messages, one at a time, with the same bits as LocalFleet: the weights are decoded
+// with the codec `down`, the update is encoded with `up`. Memory depends on the sub-model's size, not the
+// whole model's.
 class JobRunner {
  public:
   static constexpr size_t kMostWeights = size_t{1} << 28;  // of a sub-model

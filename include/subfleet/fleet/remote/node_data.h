@@ -18,8 +18,8 @@ struct ClientRange {
 // device's own data, which serve whatever number the server gives it.
 class NodeData final : public ExampleSource {
  public:
-  // Without `clients`, the data have to be those of one client. Throws Error if they are not, or have no such
-  // clients.
+  // Without `clients`, the data must be those of a single client. Throws Error if they are not, or if they
+  // lack these clients.
   NodeData(SplitFederation data, std::optional<ClientRange> clients);
 
   // What it tells the server. No clients: one, and any number will do.

@@ -28,7 +28,7 @@ class RemoteCohort {
   // Adds the sum to the state's.
   void merge() const;
 
-  size_t out = 0;  // jobs that have not ended, counted by whoever sends them
+  size_t out = 0;  // jobs that have not ended; the sender counts them
 
  private:
   Cohort cohort_;

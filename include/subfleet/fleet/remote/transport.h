@@ -18,7 +18,7 @@ enum class MessageKind {
 };
 std::string_view kind_name(MessageKind kind);  // "train"
 
-// A message on its way to whoever holds the client's data.
+// A message on its way to the holder of a client's data.
 struct Outgoing {
   uint64_t number = 0;  // no other message of this transport has it
   MessageKind kind = MessageKind::kTrain;
@@ -30,8 +30,8 @@ struct Outgoing {
 struct Arrival {
   enum class Kind {
     kReply,    // bytes that claim to be the reply
-    kLost,     // nobody will answer: whoever has the message is gone, or nobody holds the client
-    kRefused,  // an answer, but not a reply: `why` has the words of whoever gave it
+    kLost,     // there will be no answer: the receiver is gone, or no node has the client
+    kRefused,  // an error instead of a reply; `why` is its text
   };
   uint64_t number = 0;  // of the message
   Kind kind = Kind::kLost;
@@ -50,17 +50,16 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Returns as soon as the message is on its way; the bytes are the caller's again.
+  // Returns as soon as the message is on its way; the caller may then reuse the bytes.
   virtual void send(const Outgoing& message) = 0;
 
-  // What happens next, waiting for it for so many seconds at most; none: nothing did.
+  // The next arrival; waits for at most `seconds`, and returns nothing if nothing arrived.
   virtual std::optional<Arrival> next(double seconds) = 0;
 
-  // Nothing more is wanted of a message, answered or not. Returns what moved for it.
+  // Ends a message, answered or not. Returns what moved for it.
   virtual Traffic close(uint64_t number) = 0;
 
-  // What was made of a message's reply, or of its silence, before it is closed: for a log of who can be
-  // relied on.
+  // The outcome of a message, called before it is closed: for a log of which clients are reliable.
   virtual void on_result(uint64_t number, const JobResult& result) {
     static_cast<void>(number);
     static_cast<void>(result);

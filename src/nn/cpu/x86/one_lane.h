@@ -5,7 +5,7 @@
 namespace subfleet::cpu {
 namespace {
 
-// What is left over at the end of a row, on a CPU with fused multiply-add.
+// Handles the rest of a row that fills no vector, on CPUs with fused multiply-add.
 struct OneLane {
   static constexpr size_t kLanes = 1;
   float r;
