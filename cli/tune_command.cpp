@@ -109,7 +109,7 @@ int run_search(SearchSession& session, bool quiet) {
 
 std::string picture_of(const RateSearch& search, const std::string& parameter) {
   const Terminal terminal = look_at_terminal(stdout);
-  return text_chart(rounds_over_values(search, parameter),
+  return text_chart(search_chart(search, parameter),
                     {.unicode = terminal.unicode,
                      .colour = terminal.colour,
                      .width = std::clamp<size_t>(terminal.width, 40, 70)});
@@ -147,9 +147,12 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   const std::string& parameter = config.tune.parameter;
   const std::string go_on = fmt::format("subfleet tune --resume {}", path.string());
 
-  say(options, fmt::format("{}, {}\nsearching {} for a training accuracy of {} over {} rounds",
-                           describe(config, fleet), describe(opened->now), parameter,
-                           human_percent(search.plan().target), search.plan().window));
+  const std::string goal = search.plan().horizon > 0
+                               ? fmt::format("the end of {} rounds", search.plan().horizon)
+                               : fmt::format("a training accuracy of {} over {} rounds",
+                                             human_percent(search.plan().target), search.plan().window);
+  say(options, fmt::format("{}, {}\nsearching {} for {}", describe(config, fleet), describe(opened->now),
+                           parameter, goal));
   const int signal = run_search(session, options.quiet);
   if (search.outcome() == RateSearch::Outcome::kSearching) {
     say(options, fmt::format("stopped in step {}; go on with: {}", search.steps().size() - 1, go_on));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -23,6 +24,7 @@ struct SearchPlan {
   double low = 0, high = 0;  // what the setting can be
   bool whole = false;        // only without fractions
   bool first_wins = false;   // among equally fast candidates, not the more accurate
+  uint32_t horizon = 0;      // the rounds of the run that probes are for (tune.method = "horizon"); 0: the paper's
 };
 
 // The plan of config.tune, for data with `classes` classes. Throws Error if it is impossible.
@@ -45,6 +47,7 @@ enum class Fate {
   kOvertaken,  // it took as many rounds as another needed to reach the target
   kTooSlow,    // it took max_rounds, and no other had reached the target either
   kHopeless,   // its clients lose more than twice what guessing does, over a whole window
+  kProbed,     // a probe that came to its end
   kDiverged,   // its weights, or those of all its clients, are no longer finite
 };
 std::string_view fate_name(Fate fate);  // "reached the target"
@@ -54,9 +57,11 @@ struct Candidate {
   double value = 0;
   double offset = 0;  // from the start, in log10
   size_t step = 0;    // in which it was tried
+  uint32_t length = 0;  // of a probe, in rounds; 0: the search's limit
   Fate fate = Fate::kRunning;
   std::vector<CandidateRound> rounds = {};
   double accuracy = 0;  // mean over the last `window` rounds; what the target is compared with
+  double loss = 0;      // a probe's: what it is judged by, see ProbeSearch
 
   uint32_t round_count() const { return static_cast<uint32_t>(rounds.size()); }
   uint64_t bytes() const;
@@ -93,6 +98,11 @@ class RateSearch {
   };
 
   explicit RateSearch(const SearchPlan& plan);
+  virtual ~RateSearch() = default;
+  RateSearch(const RateSearch&) = default;
+  RateSearch(RateSearch&&) = default;
+  RateSearch& operator=(const RateSearch&) = default;
+  RateSearch& operator=(RateSearch&&) = default;
 
   const SearchPlan& plan() const { return plan_; }
   const std::vector<Candidate>& candidates() const { return candidates_; }
@@ -108,16 +118,26 @@ class RateSearch {
   // (unless plan().first_wins), then the one tried first. Of those who have not reached it, the most
   // accurate.
   std::optional<size_t> best() const { return best_; }
+  // The value to train with, once it is over and there is a best.
+  virtual double chosen() const { return candidates_[*best_].value; }
   // No candidate runs for longer than this.
   uint32_t round_limit() const { return limit_; }
   SearchCost cost() const;
 
- private:
-  bool begin_step(SearchStep::Kind kind, std::span<const double> offsets);
-  bool move_outward();
-  bool refine();
-  void end_step();
-  void judge(Candidate& candidate) const;
+ protected:
+  // For another way to search, which begins its first step itself. After a round of those in `ran` it decides
+  // who goes on, and once nobody does, what the next step is.
+  RateSearch(const SearchPlan& plan, double delta);
+  virtual void judge(std::span<const size_t> ran);
+  virtual void end_step();
+
+  // Leaves out values that the setting cannot have and those already tried; false if no value is left.
+  bool begin_step(SearchStep::Kind kind, std::span<const double> offsets, uint32_t length = 0);
+  double value_at(double offset) const;
+  // Gives up a candidate that diverged or is hopeless.
+  void stop_if_lost(Candidate& candidate) const;
+  // Candidates past the edge at which the best stands, if it does and moves are left.
+  bool move_outward(uint32_t length = 0);
 
   SearchPlan plan_;
   double delta_;
@@ -127,6 +147,37 @@ class RateSearch {
   std::vector<SearchStep> steps_;
   std::optional<size_t> best_;
   Outcome outcome_ = Outcome::kSearching;
+
+ private:
+  bool refine();
 };
+
+// A search for the rate that ends best after a whole run. Its candidates are probes: short runs in which the
+// schedules run once from end to end, all with the same draws, so that they differ in the rate alone. What a
+// probe came to is the mean training loss of its last quarter, when its rate is low: early rounds at a high rate
+// tell how fast a rate is, not how far it leads.
+//   1. Probes of a twentieth of the run, half a `delta` apart, moving outward while the best is outermost.
+//   2. Probes of a tenth, a quarter of a `delta` apart, around where step 1 points.
+//   3. The value is where step 2 points: the lowest point of the parabola through its losses.
+// Longer runs want lower rates where noise limits them: from one length to the next, the value falls with the
+// fourth root, midway between none and the square root that holds for pure noise. The best probe's run goes on.
+class ProbeSearch final : public RateSearch {
+ public:
+  static constexpr uint32_t kFewestRounds = 40;  // of the run
+
+  explicit ProbeSearch(const SearchPlan& plan);
+  double chosen() const override;
+
+ private:
+  void judge(std::span<const size_t> ran) override;
+  void end_step() override;
+  uint32_t shorter() const { return plan_.horizon / 20; }
+  uint32_t longer() const { return plan_.horizon / 10; }
+  std::optional<size_t> best_of(uint32_t length) const;
+  double pointed_to(uint32_t length) const;
+};
+
+// The one that the plan asks for.
+std::unique_ptr<RateSearch> make_search(const SearchPlan& plan);
 
 }  // namespace subfleet

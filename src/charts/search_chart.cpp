@@ -9,7 +9,34 @@
 
 namespace subfleet {
 
-Chart rounds_over_values(const RateSearch& search, const std::string& parameter) {
+namespace {
+
+// What the probes of each length came to, and the value that they point to.
+Chart losses_over_values(const RateSearch& search, std::vector<Candidate> probes, const std::string& parameter) {
+  std::ranges::sort(probes, {}, &Candidate::value);
+  Chart chart{.title = fmt::format("Training loss at the end of probes{}",
+                                   search.outcome() == RateSearch::Outcome::kFound
+                                       ? fmt::format(", which point to {}", search.chosen())
+                                       : ""),
+              .x_label = parameter,
+              .y_label = "training loss",
+              .y_unit = Unit::kPlain,
+              .log_x = true,
+              .marked = true,
+              .series = {}};
+  for (const Candidate& probe : probes) {
+    const std::string name = fmt::format("{} rounds", probe.length);
+    auto line = std::ranges::find(chart.series, name, &Series::name);
+    if (line == chart.series.end()) line = chart.series.insert(line, {.name = name, .points = {}});
+    if (probe.fate != Fate::kRunning) line->points.push_back({probe.value, probe.loss});
+  }
+  return chart;
+}
+
+}  // namespace
+
+Chart search_chart(const RateSearch& search, const std::string& parameter) {
+  if (search.plan().horizon > 0) return losses_over_values(search, search.candidates(), parameter);
   std::vector<Candidate> candidates = search.candidates();
   std::ranges::sort(candidates, {}, &Candidate::value);
   Series reached{.name = "reached the target", .points = {}}, stopped{.name = "stopped before", .points = {}};

@@ -9,7 +9,7 @@ namespace subfleet {
 namespace {
 
 TEST(SearchChart, TellsWhoArrivedFromWhoWasStopped) {
-  const Chart chart = rounds_over_values(search_with(valley), "server.lr");
+  const Chart chart = search_chart(search_with(valley), "server.lr");
   ASSERT_EQ(chart.series.size(), 2U);
   ASSERT_EQ(chart.series[0].points.size(), 1U);
   EXPECT_EQ(chart.series[0].points[0].x, 0.01);

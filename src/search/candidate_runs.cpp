@@ -17,11 +17,23 @@ CandidateRound candidate_round(const RoundRecord& record) {
 }
 
 Config candidate_config(const Config& config, const RateSearch& search, size_t index) {
+  const Candidate& candidate = search.candidates()[index];
   Config own = config;
-  set(own, config.tune.parameter, fmt::format("{}", search.candidates()[index].value));
-  own.run.first_draw += static_cast<uint32_t>(index) * kDrawsApart;
+  set(own, config.tune.parameter, fmt::format("{}", candidate.value));
+  if (candidate.length > 0) {  // a probe: all have the same draws
+    own.schedules.probe = candidate.length;
+    own.schedules.probe_lr = candidate.value;
+  } else {
+    own.run.first_draw += static_cast<uint32_t>(index) * kDrawsApart;
+  }
   validate(own);
   return own;
+}
+
+Config winner_config(const Config& config, const RateSearch& search) {
+  Config winner = candidate_config(config, search, *search.best());
+  set(winner, config.tune.parameter, fmt::format("{}", search.chosen()));
+  return winner;
 }
 
 CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet,
@@ -29,7 +41,7 @@ CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, F
     : config_(config), folder_(folder), fleet_(fleet), now_(now) {}
 
 CandidateRuns::Entry CandidateRuns::open(const RateSearch& search, size_t index) const {
-  const std::filesystem::path folder = folder_.candidate(search.candidates()[index].value);
+  const std::filesystem::path folder = folder_.candidate(search.candidates()[index]);
   Entry entry;
   if (RunWriter::has_begun(folder)) entry.writer.emplace(RunWriter::reopen(folder));
   if (entry.writer && !RunWriter::can_go_on(folder)) {  // it was given up, or moved
@@ -57,7 +69,7 @@ std::vector<CandidateRound> CandidateRuns::next_round(const RateSearch& search) 
     Entry& entry = entries_.at(index);
     if (entry.log.size() > search.candidates()[index].rounds.size()) continue;
     if (!entry.run) {
-      throw bad_request(folder_.candidate(search.candidates()[index].value).string(),
+      throw bad_request(folder_.candidate(search.candidates()[index]).string(),
                         "its checkpoint or a part of its log is gone; start the search again");
     }
     behind.push_back(&entry);
@@ -96,7 +108,7 @@ void CandidateRuns::settle(const RateSearch& search) {
     entry.run.reset();
     entry.writer.reset();
     entry.events.reset();
-    if (!best) RunWriter::give_up(folder_.candidate(candidate.value));
+    if (!best) RunWriter::give_up(folder_.candidate(candidate));
   }
 }
 

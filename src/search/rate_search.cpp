@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "subfleet/error.h"
+#include "subfleet/schedule.h"
 
 namespace subfleet {
 namespace {
@@ -18,9 +19,6 @@ namespace {
 // How much worse than guessing a whole window must be for a candidate to be lost. A high rate that still
 // learns is that bad for a round or two at most, a slow one never.
 constexpr double kHopelessLoss = 2;
-
-// Four digits are as precise as a search in log10 can be, and can be typed.
-double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 // The mean of a field over the last rounds, at most `window` of them.
 double recent_mean(std::span<const CandidateRound> rounds, uint32_t window, double CandidateRound::*field) {
@@ -43,6 +41,8 @@ bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
 void resolve_tune(Config& config) {
   if (config.tune.start == 0) config.tune.start = numeric_setting(config, config.tune.parameter).value;
   if (config.tune.max_rounds == 0) config.tune.max_rounds = config.run.rounds;
+  if (config.tune.method == "horizon" && is_constant(config.schedules.server))
+    config.schedules.server.schedule = "cosine";
   resolve_horizon(config);
 }
 
@@ -72,6 +72,13 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
     throw bad_request("tune.max_rounds", fmt::format("{} rounds are more than the {} of run.rounds",
                                                      tune.max_rounds, config.run.rounds));
   }
+  const bool probes = tune.method == "horizon";
+  if (probes && tune.parameter != "server.lr")
+    throw bad_request("tune.parameter", "only server.lr can be searched for the horizon (tune.method)");
+  if (probes && resolved.schedules.horizon < ProbeSearch::kFewestRounds) {
+    throw bad_request("run.rounds", fmt::format("{} are too few for probes of a twentieth of them; at least {}",
+                                                resolved.schedules.horizon, ProbeSearch::kFewestRounds));
+  }
   return {.start = tune.start,
           .delta = tune.delta,
           .steps = tune.steps,
@@ -83,7 +90,8 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
           .low = setting.low,
           .high = setting.high,
           .whole = setting.whole,
-          .first_wins = tune.ties == "first"};
+          .first_wins = tune.ties == "first",
+          .horizon = probes ? resolved.schedules.horizon : 0};
 }
 
 std::string_view fate_name(Fate fate) {
@@ -98,6 +106,8 @@ std::string_view fate_name(Fate fate) {
       return "hopeless";
     case Fate::kDiverged:
       return "diverged";
+    case Fate::kProbed:
+      return "done";
     case Fate::kRunning:
       break;
   }
@@ -110,7 +120,10 @@ uint64_t Candidate::bytes() const {
   return sum;
 }
 
-RateSearch::RateSearch(const SearchPlan& plan) : plan_(plan), delta_(plan.delta), limit_(plan.max_rounds) {
+RateSearch::RateSearch(const SearchPlan& plan, double delta)
+    : plan_(plan), delta_(delta), limit_(plan.max_rounds) {}
+
+RateSearch::RateSearch(const SearchPlan& plan) : RateSearch(plan, plan.delta) {
   begin_step(SearchStep::Kind::kFirst, std::array{0.0, -delta_, delta_});
 }
 
@@ -128,26 +141,35 @@ void RateSearch::record(std::span<const CandidateRound> rounds) {
     Candidate& candidate = candidates_[ran[i]];
     candidate.rounds.push_back(rounds[i]);
     candidate.accuracy = recent_mean(candidate.rounds, plan_.window, &CandidateRound::accuracy);
-    if (candidate.round_count() < plan_.window || !(candidate.accuracy >= plan_.target)) continue;
-    candidate.fate = Fate::kReached;
-    limit_ = std::min(limit_, candidate.round_count());
   }
-  for (const size_t index : ran) judge(candidates_[index]);
+  judge(ran);
   if (running().empty()) end_step();
 }
 
-// Whether a candidate that has not reached the target goes on.
-void RateSearch::judge(Candidate& candidate) const {
-  if (candidate.fate != Fate::kRunning) return;
+void RateSearch::stop_if_lost(Candidate& candidate) const {
   const double loss = recent_mean(candidate.rounds, plan_.window, &CandidateRound::loss);
   if (!std::isfinite(candidate.rounds.back().accuracy) || !std::isfinite(loss)) {
     candidate.fate = Fate::kDiverged;
   } else if (candidate.round_count() >= plan_.window && loss > kHopelessLoss * plan_.guess_loss) {
     candidate.fate = Fate::kHopeless;
-  } else if (candidate.round_count() >= limit_) {
-    const bool anyone_reached =
-        std::ranges::any_of(candidates_, [](const Candidate& c) { return c.fate == Fate::kReached; });
-    candidate.fate = anyone_reached ? Fate::kOvertaken : Fate::kTooSlow;
+  }
+}
+
+void RateSearch::judge(std::span<const size_t> ran) {
+  for (const size_t index : ran) {
+    Candidate& candidate = candidates_[index];
+    if (candidate.round_count() < plan_.window || !(candidate.accuracy >= plan_.target)) continue;
+    candidate.fate = Fate::kReached;
+    limit_ = std::min(limit_, candidate.round_count());
+  }
+  const bool anyone_reached =
+      std::ranges::any_of(candidates_, [](const Candidate& c) { return c.fate == Fate::kReached; });
+  for (const size_t index : ran) {
+    Candidate& candidate = candidates_[index];
+    if (candidate.fate != Fate::kRunning) continue;
+    stop_if_lost(candidate);
+    if (candidate.fate == Fate::kRunning && candidate.round_count() >= limit_)
+      candidate.fate = anyone_reached ? Fate::kOvertaken : Fate::kTooSlow;
   }
 }
 
@@ -166,13 +188,13 @@ void RateSearch::end_step() {
 }
 
 // Past the edge at which the best stands; below them all if all are lost, for what is lost is too high.
-bool RateSearch::move_outward() {
+bool RateSearch::move_outward(uint32_t length) {
   if (moves_outward_ == plan_.outward) return false;
   const auto [lowest, highest] = std::ranges::minmax_element(candidates_, {}, &Candidate::offset);
   std::vector<double> offsets;
   if (!best_ || candidates_[*best_].offset == lowest->offset) offsets.push_back(lowest->offset - delta_);
   if (best_ && candidates_[*best_].offset == highest->offset) offsets.push_back(highest->offset + delta_);
-  if (!begin_step(SearchStep::Kind::kOutward, offsets)) return false;
+  if (!begin_step(SearchStep::Kind::kOutward, offsets, length)) return false;
   ++moves_outward_;
   return true;
 }
@@ -187,15 +209,21 @@ bool RateSearch::refine() {
   return false;
 }
 
-// Leaves out values that the setting cannot have and those already tried; false if no value is left.
-bool RateSearch::begin_step(SearchStep::Kind kind, std::span<const double> offsets) {
+// Four digits are as precise as a search in log10 can be, and can be typed.
+double RateSearch::value_at(double offset) const {
+  const double value =
+      offset == 0 ? plan_.start : std::stod(fmt::format("{:.4g}", plan_.start * std::pow(10, offset)));
+  return plan_.whole ? std::round(value) : value;
+}
+
+bool RateSearch::begin_step(SearchStep::Kind kind, std::span<const double> offsets, uint32_t length) {
   SearchStep step{.kind = kind};
   for (const double offset : offsets) {
-    double value = offset == 0 ? plan_.start : four_digits(plan_.start * std::pow(10, offset));
-    if (plan_.whole) value = std::round(value);
-    const bool tried = std::ranges::any_of(candidates_, [&](const Candidate& c) { return c.value == value; });
+    const double value = value_at(offset);
+    const bool tried = std::ranges::any_of(
+        candidates_, [&](const Candidate& c) { return c.value == value && c.length == length; });
     if (tried || !(value > 0 && value >= plan_.low && value <= plan_.high)) continue;
-    candidates_.push_back({.value = value, .offset = offset, .step = steps_.size()});
+    candidates_.push_back({.value = value, .offset = offset, .step = steps_.size(), .length = length});
     ++step.candidates;
   }
   if (step.candidates == 0) return false;

@@ -68,7 +68,7 @@ Json candidate_json(const Candidate& candidate) {
     curve.push_back(finite_or_null(round.accuracy));
     losses.push_back(finite_or_null(round.loss));
   }
-  return {{"value", candidate.value},
+  Json json = {{"value", candidate.value},
           {"log10", std::log10(candidate.value)},
           {"step", candidate.step},
           {"fate", fate_name(candidate.fate)},
@@ -77,6 +77,11 @@ Json candidate_json(const Candidate& candidate) {
           {"accuracy", finite_or_null(candidate.accuracy)},
           {"curve", curve},
           {"loss", losses}};
+  if (candidate.length > 0) {
+    json["length"] = candidate.length;
+    json["judged_loss"] = finite_or_null(candidate.loss);
+  }
+  return json;
 }
 
 }  // namespace
@@ -88,6 +93,10 @@ std::string explain_outcome(const RateSearch& search, const std::string& paramet
   }
   if (!search.best()) return "no step of the search is done yet";
   const Candidate& best = search.candidates()[*search.best()];
+  if (best.length > 0) {
+    return fmt::format("{} = {} for {} rounds; the first {} are those of the best probe, at {}", parameter,
+                       search.chosen(), search.plan().horizon, best.length, best.value);
+  }
   if (best.fate != Fate::kReached) {
     return fmt::format(
         "no candidate for {} reached {} within {} rounds; the best, {}, came to {}: lower "
@@ -103,12 +112,15 @@ std::string explain_outcome(const RateSearch& search, const std::string& paramet
 }
 
 std::string candidate_table(const RateSearch& search, const std::string& parameter) {
-  std::vector<std::vector<std::string>> lines{{"step", parameter, "log10", "rounds", "accuracy", "fate"}};
+  const bool probes = search.plan().horizon > 0;
+  std::vector<std::vector<std::string>> lines{
+      {"step", parameter, "log10", "rounds", probes ? "loss" : "accuracy", "fate"}};
   for (size_t i = 0; i < search.candidates().size(); ++i) {
     const Candidate& candidate = search.candidates()[i];
     lines.push_back({fmt::format("{}", candidate.step), fmt::format("{}", candidate.value),
                      fmt::format("{:.3f}", std::log10(candidate.value)),
-                     fmt::format("{}", candidate.round_count()), human_percent(candidate.accuracy),
+                     fmt::format("{}", candidate.round_count()),
+                     probes ? fmt::format("{:.4f}", candidate.loss) : human_percent(candidate.accuracy),
                      fmt::format("{}{}", fate_name(candidate.fate), i == search.best() ? ", best" : "")});
   }
   return align_table(lines, "rrrrrl");
@@ -132,7 +144,8 @@ std::string search_json(const RateSearch& search, const Config& config) {
         {{"kind", kind_name(step.kind)}, {"candidates", step.candidates}, {"rounds", step.rounds}});
   }
   for (const Candidate& candidate : search.candidates()) candidates.push_back(candidate_json(candidate));
-  Json json = {{"parameter", config.tune.parameter},
+  Json json = {{"method", config.tune.method},
+               {"parameter", config.tune.parameter},
                {"outcome", outcome_name(search.outcome())},
                {"best", nullptr},
                {"rounds", nullptr},
@@ -147,6 +160,7 @@ std::string search_json(const RateSearch& search, const Config& config) {
   if (search.best()) {
     json["best"] = search.candidates()[*search.best()].value;
     json["rounds"] = search.candidates()[*search.best()].rounds.size();
+    if (search.outcome() == Outcome::kFound) json["chosen"] = search.chosen();
   }
   return json.dump(2) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/checkpoint.h"
 #include "subfleet/base/file.h"
 #include "subfleet/base/stopwatch.h"
 #include "subfleet/charts/chart.h"
@@ -14,9 +15,9 @@
 namespace subfleet {
 namespace {
 
-RateSearch checked_search(const Config& config, const Fleet& fleet) {
+std::unique_ptr<RateSearch> checked_search(const Config& config, const Fleet& fleet) {
   check_fits(config, resolve_model(config.model), fleet.clients(), fleet.input(), fleet.classes());
-  return RateSearch(make_search_plan(config, fleet.classes()));
+  return make_search(make_search_plan(config, fleet.classes()));
 }
 
 }  // namespace
@@ -46,36 +47,50 @@ void SearchSession::resume(SearchFolder folder) {
 bool SearchSession::run(SearchObserver& observer, const std::function<bool()>& stop) {
   const bool over = search_on(observer, stop);
   folder_->save(config_);  // only now: what was asked for has proved to go with what is there
-  folder_->save(search_, config_);
-  write_file(path() / SearchFolder::kPicture, svg_file(rounds_over_values(search_, config_.tune.parameter)));
+  folder_->save(*search_, config_);
+  write_file(path() / SearchFolder::kPicture, svg_file(search_chart(*search_, config_.tune.parameter)));
   return over;
 }
 
 bool SearchSession::search_on(SearchObserver& observer, const std::function<bool()>& stop) {
   CandidateRuns runs(config_, *folder_, fleet_, now_);
-  observer.on_step(search_);
-  size_t steps = search_.steps().size();
-  while (!search_.running().empty()) {
+  observer.on_step(*search_);
+  size_t steps = search_->steps().size();
+  while (!search_->running().empty()) {
     if (stop()) {
       runs.checkpoint();
       return false;
     }
     const Stopwatch stopwatch;
-    const std::vector<size_t> running = search_.running();
-    search_.record(runs.next_round(search_));
-    runs.settle(search_);
-    observer.on_round(search_, running, stopwatch.seconds());
-    if (search_.steps().size() > std::exchange(steps, search_.steps().size())) observer.on_step(search_);
+    const std::vector<size_t> running = search_->running();
+    search_->record(runs.next_round(*search_));
+    runs.settle(*search_);
+    observer.on_round(*search_, running, stopwatch.seconds());
+    if (search_->steps().size() > std::exchange(steps, search_->steps().size())) observer.on_step(*search_);
   }
   return true;
 }
 
 std::unique_ptr<TrainingSession> SearchSession::go_on_with_winner() {
-  folder_->promote(search_);
+  const Config winner = winner_config(config_, *search_);
+  search_->plan().horizon > 0 ? promote_probe(winner) : folder_->promote(*search_);
   const std::filesystem::path folder = path();
   folder_.reset();  // whose lock the run takes over
-  return std::make_unique<TrainingSession>(candidate_config(config_, search_, *search_.best()), fleet_, now_,
-                                           RunWriter::reopen(folder));
+  return std::make_unique<TrainingSession>(winner, fleet_, now_, RunWriter::reopen(folder));
+}
+
+// The best probe's run, with the rate that the probes point to for the rounds to come.
+void SearchSession::promote_probe(const Config& winner) const {
+  if (RunWriter::can_go_on(path())) return;
+  const size_t best = *search_->best();
+  Run probe(candidate_config(config_, *search_, best), fleet_);
+  load_checkpoint(folder_->candidate(search_->candidates()[best]) / RunWriter::kCheckpoint, probe);
+  std::vector<std::vector<float>> moments;
+  for (const Moment& moment : probe.moments())
+    moments.emplace_back(moment.values.begin(), moment.values.end());
+  Run run(winner, fleet_);
+  run.restore(probe.round(), probe.weights(), moments);
+  folder_->promote(*search_, run);
 }
 
 }  // namespace subfleet

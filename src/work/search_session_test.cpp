@@ -74,6 +74,42 @@ TEST(SearchSession, TheWinnerGoesOnInTheFolder) {
             weights_after(config, config.run.rounds, 1, "cpu"));
 }
 
+// For the horizon: the best probe's rounds are the run's first, and its settings alone make it again.
+TEST(SearchSession, AProbeGoesOnWithTheRateThatWasFound) {
+  const TemporaryFolder folder;
+  Site site;
+  Config config = tiny_search();
+  set(config, "tune.method", "horizon");
+  config.run.rounds = 40;
+  {
+    SearchSession first(config, site.fleet, site.now);
+    first.begin(folder / "s");
+    Recorder some;
+    EXPECT_FALSE(first.run(some, [&] { return some.rounds == 3; }));
+  }
+  SearchFolder saved = SearchFolder::reopen(folder / "s");
+  SearchSession session(saved.config(), site.fleet, site.now);
+  session.resume(std::move(saved));
+  Recorder seen;
+  ASSERT_TRUE(session.run(seen, never));
+  ASSERT_EQ(session.search().outcome(), RateSearch::Outcome::kFound);
+  const Candidate best = session.search().candidates()[session.search().best().value()];
+  const double chosen = session.search().chosen();
+  const auto winner = session.go_on_with_winner();
+  EXPECT_EQ(winner->run().round(), 4u);
+  EXPECT_TRUE(winner->train({}, never));
+  const Config made = winner->run().config();
+  EXPECT_EQ(made.server.lr, chosen);
+  EXPECT_EQ(made.schedules.server.schedule, "cosine");
+  EXPECT_EQ(made.schedules.horizon, 40u);
+  const std::vector<RoundRecord> log = RunWriter::log(folder / "s");
+  ASSERT_EQ(log.size(), 40u);
+  EXPECT_DOUBLE_EQ(log[0].server_rate.value(), best.value);
+  EXPECT_LT(log[3].server_rate.value(), 0.02 * best.value);
+  EXPECT_DOUBLE_EQ(log[4].server_rate.value(), chosen);
+  EXPECT_EQ(RunWriter::weights(folder / "s", winner->run().model()), weights_after(made, 40, 1, "cpu"));
+}
+
 TEST(SearchSession, RefusesBeforeAFolderIsMade) {
   const TemporaryFolder folder;
   Site site;

@@ -9,6 +9,7 @@
 
 #include "search/memory_search.h"
 #include "subfleet/base/stopwatch.h"
+#include "subfleet/error.h"
 
 namespace subfleet {
 namespace {
@@ -21,6 +22,8 @@ size_t search_count(const Trial& trial) {
 void add_searches(const Trial& trial, uint32_t classes, std::vector<MemorySearch>& all) {
   Config config = trial.config;
   resolve_tune(config);
+  if (config.tune.method != TuneOptions().method)
+    throw bad_request("tune.method", "experiments search as the paper does; 'subfleet tune' for the horizon");
   if (trial.kind == ExperimentKind::kSearches) {
     all.push_back({config, RateSearch(make_search_plan(config, classes))});
     return;

@@ -8,6 +8,6 @@
 namespace subfleet {
 
 // How many rounds each value took, to the target or until it was stopped.
-Chart rounds_over_values(const RateSearch& search, const std::string& parameter);
+Chart search_chart(const RateSearch& search, const std::string& parameter);
 
 }  // namespace subfleet

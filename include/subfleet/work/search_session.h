@@ -38,7 +38,7 @@ class SearchSession {
   // session's settings and data.
   void resume(SearchFolder folder);
 
-  const RateSearch& search() const { return search_; }
+  const RateSearch& search() const { return *search_; }
   const Config& config() const { return config_; }  // with values for the tune.* settings that were left open
   const std::filesystem::path& path() const { return folder_->path(); }
 
@@ -51,13 +51,14 @@ class SearchSession {
   std::unique_ptr<TrainingSession> go_on_with_winner();
 
  private:
+  void promote_probe(const Config& winner) const;
   bool search_on(SearchObserver& observer, const std::function<bool()>& stop);
 
   Config config_;
   Fleet& fleet_;
   Provenance now_;
   std::optional<std::filesystem::path> initial_;
-  RateSearch search_;
+  std::unique_ptr<RateSearch> search_;
   std::optional<SearchFolder> folder_;
 };
 
