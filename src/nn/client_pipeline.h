@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <utility>
@@ -8,16 +9,17 @@
 #include "nn/aligned.h"
 #include "nn/local_sgd.h"
 #include "subfleet/examples.h"
+#include "subfleet/partial_sum.h"
 #include "subfleet/round.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet {
 
-// One client's part of a round on a host, stage by stage: weights are given, trained, and their difference is
-// the update, which the caller sends through wire.up. The same for a simulated client (LocalTrainer) and a
-// node (JobRunner); a client that trains by itself (Python) shares make_update(). The GPU's twin, for all
-// clients at once, is CudaTrainer::train. Keeps the networks of the last few shapes, and its memory for the
-// next job.
+// One client's part of a round on a host, stage by stage: weights are given and trained, and their
+// difference, the update, is sent through wire.up. The same for a simulated client (LocalTrainer) and a node
+// (JobRunner); a client that trains by itself (Python) shares make_update() and encode_update(). The GPU's
+// twin, for all clients at once, is CudaTrainer::train. Keeps the networks of the last few shapes, and its
+// memory for the next job.
 class ClientPipeline {
  public:
   // Fills in the sub-model's weights as they arrive at the client, through wire.down.
@@ -25,14 +27,15 @@ class ClientPipeline {
 
   explicit ClientPipeline(NetworkFactory make_network) : sgd_(std::move(make_network)) {}
 
-  // Trains the job with the client's examples, which are read and checked. Without `keep_given` there will be
-  // no update(). Bytes are left to the caller. A client with too many examples is rejected before it trains.
-  JobResult train(const Cohort& cohort, const Job& job, const ExampleSource& source, const Give& give,
-                  bool keep_given = true);
+  // Trains the job with the client's examples, which are read and checked. Bytes are left to the caller. A
+  // client with too many examples is rejected before it trains.
+  JobResult train(const Cohort& cohort, const Job& job, const ExampleSource& source, const Give& give);
 
-  // Of the job that was trained last: its weights; its update, which the first call makes.
-  std::span<const float> trained() const { return trained_; }
-  std::span<float> update();
+  // The last stage, for the job that was just trained and not rejected. To a server in this process, the
+  // cohort's state: what would arrive is judged and added to `sum`.
+  void send(const Cohort& cohort, const Job& job, PartialSum& sum, JobResult& result);
+  // To a server elsewhere: replaces `message` by the encoded update.
+  void send(const Cohort& cohort, const Job& job, std::vector<std::byte>& message);
 
   // Gives back the memory of the trained weights as soon as there is an update, and all with release().
   void keep_little_memory() { keep_little_ = true; }
@@ -41,11 +44,12 @@ class ClientPipeline {
   LocalSgd& sgd() { return sgd_; }
 
  private:
+  std::span<float> update();
+
   LocalSgd sgd_;
   Examples examples_;         // the client's
   AlignedFloats trained_;     // the sub-model's weights
-  std::vector<float> given_;  // as they were before the training, then the update
-  bool is_update_ = false;
+  std::vector<float> given_;  // as they were before the training, then the update; where it is needed
   bool keep_little_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "subfleet/examples.h"
+#include "subfleet/partial_sum.h"
 #include "subfleet/random.h"
 #include "subfleet/round.h"
 
@@ -25,7 +26,11 @@ ModelSpec network_key(ModelSpec model);
 // Fills in a job's loss and accuracy, from sums over all that it saw.
 void set_means(JobResult& result, const LocalTraining& how, double loss, uint64_t correct);
 
-// Of an update, as every fleet on a host adds it up.
-double squared_norm(std::span<const float> update);
+bool is_lossless(const Wire& wire);  // both ways
+
+// An update that has arrived at a server on a host is judged and added to `sum`. Fills in the result's
+// squared norm, where it is asked for, and its outcome, if it diverged.
+void add_update(const Cohort& cohort, const Job& job, std::span<const float> update, PartialSum& sum,
+                JobResult& result);
 
 }  // namespace subfleet
