@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct ConfigOptions {
   // --set alone.
   void add_set_to(CLI::App& command, const std::string& help);
   void apply_sets(Config& config) const;
+  // The same, for whoever goes on with saved settings.
+  std::function<void(Config&)> changes() const {
+    return [this](Config& config) { apply_sets(config); };
+  }
   // Of settings that the file gives: takes a model file from beside it, where it is there, and --set.
   void complete(Config& config) const;
   // The file over the defaults, and --set over the file; config() also checks that they go together.

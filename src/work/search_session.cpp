@@ -7,6 +7,7 @@
 #include "subfleet/base/stopwatch.h"
 #include "subfleet/charts/chart.h"
 #include "subfleet/charts/search_chart.h"
+#include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 #include "subfleet/search/candidate_runs.h"
 #include "subfleet/store/session.h"
@@ -19,7 +20,22 @@ RateSearch checked_search(const Config& config, const Fleet& fleet) {
   return RateSearch(make_search_plan(config, fleet.classes()));
 }
 
+FixedSettings tune_settings(const Config& config) {
+  FixedSettings all;
+  for (const Setting& setting : settings(config)) {
+    if (setting.name.starts_with("tune.")) all.emplace(setting.name, setting.value);
+  }
+  return all;
+}
+
 }  // namespace
+
+Config resumed_search(const Config& saved, const std::function<void(Config&)>& change) {
+  Config config = resumed_config(saved, change);
+  if (const auto name = first_difference(tune_settings(saved), tune_settings(config)))
+    throw bad_request(*name, "cannot change in a search that has begun; start a new one with --out");
+  return config;
+}
 
 SearchSession::SearchSession(Config config, Fleet& fleet, Provenance now,
                              const std::optional<std::filesystem::path>& initial)

@@ -74,6 +74,21 @@ TEST(SearchSession, TheWinnerGoesOnInTheFolder) {
             weights_after(config, config.run.rounds, 1, "cpu"));
 }
 
+TEST(SearchSession, GoesOnForMoreRoundsButLooksForTheSame) {
+  Config saved = tiny_search();
+  validate(saved);
+  const Config longer = resumed_search(saved, [](Config& config) { ++config.run.rounds; });
+  EXPECT_EQ(longer.run.rounds, saved.run.rounds + 1);
+  try {
+    resumed_search(saved, [](Config& config) { set(config, "tune.target", "0.99"); });
+    FAIL() << "another target went through";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "tune.target: cannot change in a search that has begun; start a new one with --out");
+  }
+  EXPECT_THROW(resumed_search(saved, [](Config& config) { ++config.run.seed; }), Error);
+}
+
 TEST(SearchSession, RefusesBeforeAFolderIsMade) {
   const TemporaryFolder folder;
   Site site;

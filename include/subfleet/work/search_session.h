@@ -23,6 +23,11 @@ class SearchObserver {
   virtual void on_round(const RateSearch& search, std::span<const size_t> running, double seconds) = 0;
 };
 
+// The configuration of a search that goes on: the saved one after `change`. A search that has begun looks for
+// one thing in one way: beside what a run cannot change, nothing of tune.* can. Throws Error, naming the
+// first setting.
+Config resumed_search(const Config& saved, const std::function<void(Config&)>& change);
+
 // A search for the best server learning rate, or another number, in a folder. `subfleet tune` is such a
 // session.
 class SearchSession {
