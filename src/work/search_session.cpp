@@ -38,11 +38,11 @@ Config resumed_search(const Config& saved, const std::function<void(Config&)>& c
 }
 
 SearchSession::SearchSession(Config config, Fleet& fleet, Provenance now,
-                             const std::optional<std::filesystem::path>& initial)
+                             std::optional<std::filesystem::path> initial)
     : config_(std::move(config)),
       fleet_(fleet),
       now_(std::move(now)),
-      initial_(initial),
+      initial_(std::move(initial)),
       search_(checked_search(config_, fleet)) {
   resolve_tune(config_);
   if (!initial_) return;

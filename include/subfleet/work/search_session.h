@@ -36,7 +36,7 @@ class SearchSession {
   // this process; the fleet outlives the session. begin() or resume() comes next. Throws Error if the fleet's
   // data or the weights do not fit, or if the search cannot be made.
   SearchSession(Config config, Fleet& fleet, Provenance now,
-                const std::optional<std::filesystem::path>& initial = std::nullopt);
+                std::optional<std::filesystem::path> initial = std::nullopt);
 
   // Begins in a new or empty folder.
   void begin(const std::filesystem::path& folder);
