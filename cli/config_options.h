@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct ConfigOptions {
   // --set alone.
   void add_set_to(CLI::App& command, const std::string& help);
   void apply_sets(Config& config) const;
+  // The same, to resume with saved settings.
+  std::function<void(Config&)> changes() const {
+    return [this](Config& config) { apply_sets(config); };
+  }
   // Completes settings that came from a file: takes a model file from beside that file, if it is there, and
   // applies --set.
   void complete(Config& config) const;

@@ -28,10 +28,10 @@
 #include "subfleet/report/csv.h"
 #include "subfleet/report/curves.h"
 #include "subfleet/report/differences.h"
+#include "subfleet/report/reported_run.h"
 #include "subfleet/report/run_groups.h"
 #include "subfleet/report/terminal.h"
 #include "subfleet/results/run_measures.h"
-#include "subfleet/store/run_writer.h"
 
 namespace subfleet::cli {
 namespace {
@@ -71,7 +71,7 @@ void check_request(const ReportRequest& request) {
     throw bad_request("--watch", "keeps a page up to date; leave out --json");
 }
 
-void print_report(std::span<const RunSummary> runs, const Comparison& comparison) {
+void print_report(std::span<const ReportedRun> runs, const Comparison& comparison) {
   const auto terminal = look_at_terminal(stdout);
   constexpr size_t kDifferencesWidth = 120;
   const std::string differences =
@@ -87,7 +87,7 @@ void print_report(std::span<const RunSummary> runs, const Comparison& comparison
 }
 
 // Writes the files that the options name and says where they are.
-void write_files(const ReportRequest& request, std::span<const RunSummary> runs,
+void write_files(const ReportRequest& request, std::span<const ReportedRun> runs,
                  const Comparison& comparison) {
   std::FILE* notes = request.json ? stderr : stdout;
   const auto write = [&](std::string_view what, const std::filesystem::path& path, const std::string& text) {
@@ -101,7 +101,7 @@ void write_files(const ReportRequest& request, std::span<const RunSummary> runs,
 }
 
 void report(const ReportRequest& request) {
-  const auto runs = load_runs(request.folders);
+  const auto runs = reported_runs(request.folders);
   check_outputs(request, page_path(request));
   const auto comparison = compare_runs(runs, request.accuracy);
   if (request.json) {
@@ -112,11 +112,6 @@ void report(const ReportRequest& request) {
   write_files(request, runs, comparison);
 }
 
-// Trained to its last round, or diverged.
-bool is_over(const RunSummary& run) {
-  return RunWriter::is_finished(run.folder) || (!run.rounds.empty() && is_diverged(run.rounds.back()));
-}
-
 // Rewrites the page, which reloads itself, as the logs grow, until all runs have ended or Ctrl-C comes.
 void watch(const ReportRequest& request) {
   constexpr auto kPause = std::chrono::seconds(1);
@@ -125,10 +120,10 @@ void watch(const ReportRequest& request) {
   const InterruptWatch interrupt("writing the report a last time");
   std::optional<std::vector<uint32_t>> written;  // the rounds of each run that the page knows
   while (true) {
-    const auto runs = load_runs(request.folders);
+    const auto runs = reported_runs(request.folders);
     if (interrupt.interrupted() || std::ranges::all_of(runs, is_over)) break;
     std::vector<uint32_t> rounds;
-    for (const RunSummary& run : runs) rounds.push_back(run.rounds.empty() ? 0 : run.rounds.back().round);
+    for (const ReportedRun& run : runs) rounds.push_back(run.rounds.empty() ? 0 : run.rounds.back().round);
     if (rounds != written) {
       write_file(page, report_page(runs, compare_runs(runs, request.accuracy), Reload::kYes));
       if (!written) fmt::print("watching; open {}\n", one_line(page.string()));

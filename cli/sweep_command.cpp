@@ -13,7 +13,6 @@
 #include "group_progress.h"
 #include "help.h"
 #include "interrupt.h"
-#include "subfleet/base/file.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/report/sweep_report.h"
@@ -77,12 +76,6 @@ void say(const SweepOptions& options, const std::string& line) {
   std::fflush(stdout);
 }
 
-bool all_diverged(const SweepResults& results) {
-  return std::ranges::all_of(results.runs, [](const RunResult& run) {
-    return std::ranges::all_of(run.seeds, &SeedResult::diverged);
-  });
-}
-
 // Throws Stopped.
 void train_all(SweepSession& session, const SweepPlan& plan, const std::vector<SweepTrial>& trials,
                const fs::path& folder, const SweepOptions& options) {
@@ -98,15 +91,7 @@ void train_all(SweepSession& session, const SweepPlan& plan, const std::vector<S
 
 void sweep(const SweepOptions& options) {
   const SweepPlan plan =
-      parse_sweep(read_file_or_pipe(options.config.file, kMostTextBytes), options.config.file,
-                  [&](Config& config) { options.config.complete(config); });
-  for (const SweepRun& run : plan.runs) {
-    if (run.members == 1) continue;
-    throw bad_request(options.config.file,
-                      fmt::format("run '{}': members: a sweep has no ensembles; 'subfleet reproduce' makes "
-                                  "them of files in experiments/beyond",
-                                  run.name));
-  }
+      read_sweep(options.config.file, [&](Config& config) { options.config.complete(config); });
   const fs::path folder =
       options.out.empty() ? fs::path("runs") / fs::path(options.config.file).stem() : fs::path(options.out);
   const std::vector<SweepTrial> trials = chosen_trials(plan, options);
@@ -120,7 +105,7 @@ void sweep(const SweepOptions& options) {
   session.write_results();
   say(options, fmt::format("\n{}\neverything is in {}", sweep_table(session.results()), folder.string()));
   if (all_diverged(session.results()))
-    throw failure(folder.string(), "every run diverged; lower server.lr or client.lr");
+    throw failure(folder.string(), "every run diverged; lower server.lr or round.client_lr");
 }
 
 }  // namespace

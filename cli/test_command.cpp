@@ -18,7 +18,6 @@
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/store/run_folder.h"
-#include "subfleet/store/run_writer.h"
 #include "subfleet/thread_pool.h"
 #include "subfleet/work/ensembles.h"
 
@@ -48,18 +47,8 @@ void check_sets(const std::vector<std::string>& sets) {
 
 std::vector<TrainedModel> load(const TestOptions& options) {
   std::vector<TrainedModel> all;
-  for (const RunSummary& run : load_runs(without_files(options.folders))) {
-    Config config = RunWriter::config(run.folder);
-    options.config.apply_sets(config);
-    ModelSpec model = resolve_model(config.model);
-    std::vector<float> weights = RunWriter::weights(run.folder, model);
-    all.push_back({.name = run.name,
-                   .model = std::move(model),
-                   .weights = std::move(weights),
-                   .data = config.data,
-                   .eval_samples = config.run.eval_samples,
-                   .round = run.rounds.empty() ? 0 : run.rounds.back().round});
-  }
+  for (const RunSummary& run : load_runs(without_files(options.folders)))
+    all.push_back(trained_model(run, options.config.changes()));
   return all;
 }
 

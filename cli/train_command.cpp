@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "subfleet/store/session.h"
 #include "training.h"
 
 namespace subfleet::cli {
@@ -16,7 +17,8 @@ void train(const TrainingOptions& options, Ranks& ranks) {
   check_resume(options);
   std::optional<RunWriter> writer;
   if (!options.resume.empty()) writer.emplace(RunWriter::reopen(options.resume));
-  const Config config = writer ? resumed_config(options, writer->config()) : options.config.config();
+  const Config config =
+      writer ? resumed_config(writer->config(), options.config.changes()) : options.config.config();
   if (options.show_settings) return print_settings(config);
 
   std::optional<Provenance> before;

@@ -76,14 +76,6 @@ void check_resume(const TrainingOptions& options) {
                     "--init do not go with it");
 }
 
-Config resumed_config(const TrainingOptions& options, const Config& saved) {
-  Config config = saved;
-  options.config.apply_sets(config);
-  validate(config);
-  check_resumed(saved, config);
-  return config;
-}
-
 std::string new_folder(const TrainingOptions& options, const std::string& kind) {
   if (!options.out.empty()) return options.out;
   const std::string name = fmt::format("runs/{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), kind);

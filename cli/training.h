@@ -37,10 +37,6 @@ void say(const TrainingOptions& options, const std::string& line);
 // Throws Error if --resume comes with what it takes from the folder.
 void check_resume(const TrainingOptions& options);
 
-// The configuration of what is resumed: the saved one, with what may change. Throws Error where something
-// else would.
-Config resumed_config(const TrainingOptions& options, const Config& saved);
-
 // --out, or a new folder "runs/DATE-KIND" that no other process has.
 std::string new_folder(const TrainingOptions& options, const std::string& kind);
 

@@ -32,21 +32,6 @@ struct TuneCommand {
   bool train = false;
 };
 
-// A search that has begun looks for one thing in one way.
-Config resumed_search(const TrainingOptions& options, const Config& saved) {
-  const auto tuned = [](const Config& config) {
-    FixedSettings all;
-    for (const Setting& s : settings(config)) {
-      if (s.name.starts_with("tune.")) all.emplace(s.name, s.value);
-    }
-    return all;
-  };
-  Config config = resumed_config(options, saved);
-  if (const auto name = first_difference(tuned(saved), tuned(config)))
-    throw bad_request(*name, "cannot change in a search that has begun; start a new one with --out");
-  return config;
-}
-
 // Shows a search step by step: what is tried, how far it is, who stops and why.
 class SearchProgress final : public SearchObserver {
  public:
@@ -130,7 +115,8 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   check_resume(options);
   std::optional<SearchFolder> folder;
   if (!options.resume.empty()) folder.emplace(SearchFolder::reopen(options.resume));
-  const Config asked_for = folder ? resumed_search(options, folder->config()) : options.config.config();
+  const Config asked_for =
+      folder ? resumed_search(folder->config(), options.config.changes()) : options.config.config();
   if (options.show_settings) return print_settings(asked_for);
   const auto opened = open_fleet(options, asked_for, ranks, folder ? folder->provenance() : std::nullopt);
   const Fleet& fleet = *opened->fleet;

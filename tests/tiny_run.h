@@ -18,6 +18,17 @@ inline LocalFleet tiny_fleet(ThreadPool& pool, std::string_view device = "refere
   return {SplitFederation(std::make_unique<TinyFederation>(kClients), 0, 0.0), device, pool, 0};
 }
 
+// The same examples, as a node has them.
+class TinyExamples final : public ExampleSource {
+ public:
+  void read_train(uint32_t client, Examples& into) const override { data_.read_train(client, into); }
+  const Examples& test_set() const override { return none_; }
+
+ private:
+  SplitFederation data_{std::make_unique<TinyFederation>(kClients), 0, 0.0};
+  Examples none_;
+};
+
 inline Config tiny_config() {
   Config config;
   config.model.name = "emnist-mlp";

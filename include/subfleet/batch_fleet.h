@@ -9,8 +9,8 @@
 
 namespace subfleet {
 
-// A fleet that trains jobs in batches: next() trains everything submitted so far and returns the results one
-// by one.
+// A fleet that trains jobs in batches: the first next() trains everything submitted so far, without regard to
+// the time, and the results are handed out one by one. Jobs can be cancelled before it.
 class BatchFleet : public Fleet {
  public:
   uint64_t submit(const Cohort& cohort) final;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "subfleet/examples.h"
+#include "subfleet/random.h"
 #include "subfleet/round.h"
 #include "subfleet/server_optimizer.h"
 #include "subfleet/server_state.h"
@@ -59,7 +60,15 @@ std::string trainer_kernels(std::string_view device);
 double trainer_peak(std::string_view device, ThreadPool& pool);
 uint64_t trainer_memory(std::string_view device);
 
+// The steps that all trainers share, and a client that trains by itself.
+//
+// The order of a client's examples in an epoch, counted from 0, out of that of the epoch before. `random` is
+// of the job's Purpose::kBatchOrder and goes on from epoch to epoch.
+void order_examples(Random& random, const LocalTraining& how, uint32_t epoch, std::span<uint32_t> order);
 // A client's update: `given` becomes the f32 difference of the trained and the given weights.
 void make_update(std::span<const float> trained, std::span<float> given);
+// Replaces `message` by the update as it travels: the cohort's codec `up` encodes it.
+void encode_update(const Cohort& cohort, const Job& job, std::span<const float> update,
+                   std::vector<std::byte>& message);
 
 }  // namespace subfleet

@@ -6,11 +6,14 @@
 
 #include <filesystem>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/safetensors.h"
 #include "subfleet/store/run_folder.h"
+#include "subfleet/store/run_writer.h"
 #include "subfleet/store/saved_config.h"
 
 namespace subfleet::python {
@@ -78,6 +81,21 @@ void bind_folder(nb::module_& m) {
   m.def(
       "load_run_config", [](const fs::path& folder) { return load_config(folder / "config.toml"); },
       nb::arg("folder"), "The settings of a run folder.");
+  m.def(
+      "load_run_weights",
+      [](const fs::path& folder) {
+        std::tuple<ModelSpec, std::vector<float>> trained;
+        auto& [model, weights] = trained;
+        {
+          const nb::gil_scoped_release release;
+          model = resolve_model(RunWriter::config(folder).model);
+          weights = RunWriter::weights(folder, model);
+        }
+        return std::tuple(std::move(model), array_of(std::move(weights)));
+      },
+      nb::arg("folder"),
+      "The model of a run folder and its trained weights. Raises Error for a run that has none, or that has "
+      "gone on since.");
   m.def("load_safetensors", &read_tensors, nb::arg("path"),
         "The float32 tensors of a safetensors file by their names, and its metadata. Raises Error for a file "
         "that is not well-formed.");

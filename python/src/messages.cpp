@@ -1,13 +1,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <numeric>
-
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
-#include "subfleet/fleet/remote/client_messages.h"
+#include "subfleet/fleet/remote/job_runner.h"
 #include "subfleet/random.h"
 #include "subfleet/run.h"
 #include "subfleet/trainer.h"
@@ -42,10 +40,9 @@ UpdateMessage reply(const JobMessage& job, const In<float>& trained, uint32_t ex
 std::vector<Out<uint32_t>> orders_of(const RandomKey& key, const LocalTraining& how, uint32_t examples) {
   Random random(key);
   std::vector<uint32_t> order(examples);
-  std::iota(order.begin(), order.end(), 0u);
   std::vector<Out<uint32_t>> all;
   for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
-    if (how.shuffle) random.shuffle(std::span(order));
+    order_examples(random, how, epoch, order);
     all.push_back(array_of(order));
   }
   return all;

@@ -13,6 +13,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "config_values.h"
+#include "subfleet/store/session.h"
 
 namespace subfleet::python {
 namespace {
@@ -28,17 +29,12 @@ std::unique_ptr<BoundRun> resume(const std::filesystem::path& folder, const nb::
                                  SharedFleet fleet, const std::optional<std::string>& device,
                                  size_t threads) {
   RunWriter writer = RunWriter::reopen(folder);
-  const Config saved = writer.config();
-  Config config = saved;
-  apply(config, changed);
+  const Config config = resumed_config(writer.config(), [&](Config& saved) { apply(saved, changed); });
   std::unique_ptr<BoundRun> run;
   {
     const nb::gil_scoped_release release;
-    validate(config);
-    check_resumed(saved, config);
     const Provenance before = RunWriter::provenance(folder);
-    const std::string was = before.sessions.empty() ? "cpu" : before.sessions.back().device;
-    if (!fleet) fleet = local_fleet(config, device.value_or(was), threads);
+    if (!fleet) fleet = local_fleet(config, device.value_or(last_device(before)), threads);
     run = std::make_unique<BoundRun>(config, std::move(fleet), std::move(writer), before);
   }
   if (run->warning() && PyErr_WarnEx(PyExc_UserWarning, run->warning()->c_str(), 1) != 0)

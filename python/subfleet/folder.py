@@ -10,6 +10,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _core
+from .tensors import named_weights
 
 __all__ = ["RunFolder", "read_run"]
 
@@ -39,13 +40,9 @@ class RunFolder:
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
-        """The tensors of model.safetensors, which is there once the run was finished or stopped."""
-        file = self.folder / "model.safetensors"
-        tensors, metadata = _core.load_safetensors(file)
-        last = int(self.rounds["round"][-1]) if len(self.rounds["round"]) else 0
-        if metadata.get("round") != str(last):
-            raise _core.Error(f"{file}: is of round {metadata.get('round')}, but the log ends with round {last}")
-        return tensors
+        """The tensors of model.safetensors, which is there once the run was finished or stopped. Raises Error
+        if the run has gone on since."""
+        return named_weights(*_core.load_run_weights(self.folder))
 
     def to_pandas(self) -> Any:
         """`rounds` as a pandas.DataFrame, indexed by the round."""

@@ -91,6 +91,15 @@ class Runs(unittest.TestCase):
         self.assertEqual((out / "again.safetensors").read_bytes(), (out / "model.safetensors").read_bytes())
         with self.assertRaises(subfleet.Error):
             subfleet.read_run(self.folder / "nothing")
+        del run  # which has the folder
+        longer = subfleet.Run.resume(out, {"run.rounds": 6})
+        longer.step()
+        with self.assertRaisesRegex(subfleet.Error, "has no model.safetensors: the run has not come to its end"):
+            read.weights
+        longer.finish()
+        (out / "checkpoint.safetensors").write_bytes(b"damaged")
+        with self.assertRaisesRegex(subfleet.Error, "is of round 5, but the run is at a round that it does not"):
+            read.weights
 
     def test_pandas(self):
         try:

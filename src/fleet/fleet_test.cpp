@@ -14,17 +14,6 @@
 namespace subfleet {
 namespace {
 
-// The examples of tiny_fleet(), as a node has them.
-class TinyExamples final : public ExampleSource {
- public:
-  void read_train(uint32_t client, Examples& into) const override { data_.read_train(client, into); }
-  const Examples& test_set() const override { return none_; }
-
- private:
-  SplitFederation data_{std::make_unique<TinyFederation>(kClients), 0, 0.0};
-  Examples none_;
-};
-
 // A fleet in this process, and one of devices behind a transport.
 struct Fleets {
   ThreadPool pool{2};
@@ -129,12 +118,29 @@ TEST(Fleet, WhatWasAbandonedDoesNotComeBack) {
   }
 }
 
-TEST(Fleet, AJobThatHadEndedKeepsItsResult) {
+// Cancelled after one result is here, a job is late where it is elsewhere, and trained with its batch where
+// it is in this process. Either way the sum has those that were trained.
+TEST(Fleet, TheSumHasWhatTheResultsSayHoweverLateAJobIsCancelled) {
   Fleets fleets;
-  const TinyCohort cohort(fleets.local, 2);
-  const uint64_t ticket = fleets.local.submit(cohort.cohort());
-  EXPECT_EQ(fleets.local.next(0)->id.job, 0u);  // the batch is trained, and one job of it is here
-  EXPECT_EQ(fleets.local.cancel({ticket, 1}, JobOutcome::kLate, "").outcome, JobOutcome::kTrained);
+  for (Fleet* fleet : fleets.all()) {
+    TinyCohort three(*fleet, 3), trained(*fleet, 3);
+    const uint64_t ticket = fleet->submit(three.cohort());
+    const std::optional<FinishedJob> first = fleet->next(0);
+    ASSERT_TRUE(first);
+    std::vector<JobResult> results(3);
+    results[first->id.job] = first->result;
+    for (size_t job = 0; job < 3; ++job) {
+      if (job != first->id.job) results[job] = fleet->cancel({ticket, job}, JobOutcome::kLate, "");
+      const JobOutcome late = fleet == &fleets.local ? JobOutcome::kTrained : JobOutcome::kLate;
+      EXPECT_EQ(results[job].outcome, job == first->id.job ? JobOutcome::kTrained : late);
+    }
+    EXPECT_FALSE(fleet->next(0));
+    std::erase_if(trained.jobs,
+                  [&](const Job& job) { return results[job.row].outcome != JobOutcome::kTrained; });
+    const Cohort expected = trained.cohort();
+    fleet->train({&expected, 1});
+    EXPECT_EQ(three.sum(), trained.sum());
+  }
 }
 
 }  // namespace

@@ -2,16 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "nn/jobs.h"
+#include "subfleet/server_state.h"
 
 namespace subfleet {
+namespace {
+
+// The fast path of a simulated client, decided here alone: where codecs lose nothing and nobody but the sum
+// looks at the update, it is made while it is summed, from the server's weights, and never written.
+bool is_update_needed(const Cohort& cohort) {
+  const bool travels = cohort.state == nullptr;
+  return travels || !is_lossless(cohort.wire) || cohort.squared_norms;
+}
+
+}  // namespace
 
 void make_update(std::span<const float> trained, std::span<float> given) {
   for (size_t i = 0; i < given.size(); ++i) given[i] = trained[i] - given[i];
 }
 
 JobResult ClientPipeline::train(const Cohort& cohort, const Job& job, const ExampleSource& source,
-                                const Give& give, bool keep_given) {
+                                const Give& give) {
   const ModelSpec& model = job.submodel->spec();
   source.read_train(job.client, examples_);
   check_examples(examples_, model, fmt::format("client {}", job.client));
@@ -23,17 +36,32 @@ JobResult ClientPipeline::train(const Cohort& cohort, const Job& job, const Exam
   }
   trained_.resize(job.submodel->size());
   give(trained_);
-  if (keep_given) given_.assign(trained_.begin(), trained_.end());
-  is_update_ = false;
+  if (is_update_needed(cohort)) given_.assign(trained_.begin(), trained_.end());
   const Score total =
       sgd_.train(model, trained_, examples_, cohort.how, job_key(cohort, job, Purpose::kBatchOrder));
   set_means(result, cohort.how, total.loss, total.correct);
   return result;
 }
 
+void ClientPipeline::send(const Cohort& cohort, const Job& job, PartialSum& sum, JobResult& result) {
+  if (is_update_needed(cohort)) {
+    const std::span<float> sent = update();
+    cohort.wire.up->transmit(sent, job_key(cohort, job, Purpose::kWireUp));
+    return add_update(cohort, job, sent, sum, result);
+  }
+  if (result.examples == 0) return;
+  if (!std::isfinite(result.loss) ||
+      !sum.add_difference(*job.submodel, cohort.state->weights(), trained_, result.examples)) {
+    result.outcome = JobOutcome::kDiverged;
+  }
+}
+
+void ClientPipeline::send(const Cohort& cohort, const Job& job, std::vector<std::byte>& message) {
+  encode_update(cohort, job, update(), message);
+}
+
 std::span<float> ClientPipeline::update() {
-  if (!is_update_) make_update(trained_, given_);
-  is_update_ = true;
+  make_update(trained_, given_);
   if (keep_little_) std::exchange(trained_, {});
   return given_;
 }

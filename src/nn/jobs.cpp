@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
@@ -60,10 +62,28 @@ void set_means(JobResult& result, const LocalTraining& how, double loss, uint64_
   result.accuracy = static_cast<double>(correct) / seen;
 }
 
-double squared_norm(std::span<const float> update) {
-  double sum = 0;
-  for (const float value : update) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum;
+bool is_lossless(const Wire& wire) { return wire.down->lossless() && wire.up->lossless(); }
+
+void add_update(const Cohort& cohort, const Job& job, std::span<const float> update, PartialSum& sum,
+                JobResult& result) {
+  if (cohort.squared_norms) {
+    result.squared_norm = 0;
+    for (const float value : update)
+      result.squared_norm += static_cast<double>(value) * static_cast<double>(value);
+  }
+  if (result.examples == 0) return;
+  if (!std::isfinite(result.loss) || !sum.add(*job.submodel, update, result.examples))
+    result.outcome = JobOutcome::kDiverged;
+}
+
+void encode_update(const Cohort& cohort, const Job& job, std::span<const float> update,
+                   std::vector<std::byte>& message) {
+  cohort.wire.up->encode(update, job_key(cohort, job, Purpose::kWireUp), message);
+}
+
+void order_examples(Random& random, const LocalTraining& how, uint32_t epoch, std::span<uint32_t> order) {
+  if (epoch == 0) std::iota(order.begin(), order.end(), 0u);
+  if (how.shuffle) random.shuffle(order);
 }
 
 }  // namespace subfleet

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "subfleet/examples.h"
+#include "subfleet/partial_sum.h"
 #include "subfleet/random.h"
 #include "subfleet/round.h"
 
@@ -24,7 +25,11 @@ ModelSpec network_key(ModelSpec model);
 // Sets a job's loss and accuracy from sums over all examples it saw.
 void set_means(JobResult& result, const LocalTraining& how, double loss, uint64_t correct);
 
-// The squared norm of an update, with the order of summation that all fleets on a host use.
-double squared_norm(std::span<const float> update);
+bool is_lossless(const Wire& wire);  // both ways
+
+// An update that has arrived at a server on a host is judged and added to `sum`. Fills in the result's
+// squared norm, where it is asked for, and its outcome, if it diverged.
+void add_update(const Cohort& cohort, const Job& job, std::span<const float> update, PartialSum& sum,
+                JobResult& result);
 
 }  // namespace subfleet

@@ -1,9 +1,9 @@
 #include "nn/local_sgd.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "nn/jobs.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet {
 namespace {
@@ -26,10 +26,9 @@ Score LocalSgd::train(const ModelSpec& model, std::span<float> weights, const Ex
   Network& net = network(model);
   Random random(order);
   order_.resize(examples.count());
-  std::iota(order_.begin(), order_.end(), 0u);
   steps_.begin(how, weights);
   for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
-    if (how.shuffle) random.shuffle(std::span(order_));
+    order_examples(random, how, epoch, order_);
     for (size_t first = 0; first < order_.size(); first += how.batch) {
       const size_t count = std::min<size_t>(how.batch, order_.size() - first);
       fill_batch(examples, std::span(order_).subspan(first, count), batch_);

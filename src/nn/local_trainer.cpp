@@ -1,7 +1,6 @@
 #include "nn/local_trainer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -108,27 +107,14 @@ class LocalTrainer final : public Trainer {
   JobResult run_job(const Job& job, const Cohort& cohort, Worker& worker) {
     HostState& state = host_state(cohort.state);
     const Wire& wire = cohort.wire;
-    const bool plain = wire.down->lossless() && wire.up->lossless() && !cohort.squared_norms;
-    const auto give = [&](std::span<float> weights) {
+    JobResult result = worker.client.train(cohort, job, source_, [&](std::span<float> weights) {
       job.submodel->gather(state.weights(), weights);
       wire.down->transmit(weights, job_key(cohort, job, Purpose::kWireDown));
-    };
-    JobResult result = worker.client.train(cohort, job, source_, give, /*keep_given=*/!plain);
+    });
     result.bytes_down = wire.down->encoded_size(job.submodel->size());
     if (result.outcome != JobOutcome::kTrained) return result;
     result.bytes_up = wire.up->encoded_size(job.submodel->size());
-    if (!plain) {
-      wire.up->transmit(worker.client.update(), job_key(cohort, job, Purpose::kWireUp));
-      if (cohort.squared_norms) result.squared_norm = squared_norm(worker.client.update());
-    }
-    if (result.examples == 0) return result;
-    PartialSum& sum = sum_for(state, worker);
-    const auto add = [&] {  // an unchanged update is computed and added in one pass
-      return plain ? sum.add_difference(*job.submodel, state.weights(), worker.client.trained(),
-                                        result.examples)
-                   : sum.add(*job.submodel, worker.client.update(), result.examples);
-    };
-    if (!std::isfinite(result.loss) || !add()) result.outcome = JobOutcome::kDiverged;
+    worker.client.send(cohort, job, sum_for(state, worker), result);
     return result;
   }
 

@@ -27,7 +27,7 @@ bool allowed(const std::filesystem::path& path, OutputKind kind) {
 TEST(OutputFile, OnlyWhatIsOursIsReplaced) {
   const TemporaryFolder folder;
   EXPECT_TRUE(allowed(folder / "new", OutputKind::kPage));
-  const std::array<RunSummary, 1> runs;
+  const std::array<ReportedRun, 1> runs;
   write_file(folder / "page", report_page(runs));
   write_file(folder / "chart", svg_file(accuracy_over_bytes(runs)));
   write_file(folder / "first version", "<head>\n<title>gold - Subfleet</title>");

@@ -59,7 +59,7 @@ std::string tiles_of(const PageRuns& shown) {
   double seconds = 0;
   uint64_t left_out = 0;
   uint32_t rounds = 0;
-  for (const RunSummary& run : shown.runs) {
+  for (const ReportedRun& run : shown.runs) {
     for (const RoundRecord& record : run.rounds) {
       seconds += record.seconds;
       left_out += record.outcomes.left_out();
@@ -84,7 +84,7 @@ std::string tiles_of(const PageRuns& shown) {
 
 std::string missing_rounds(const PageRuns& shown) {
   std::string notes;
-  for (const RunSummary& run : shown.runs) {
+  for (const ReportedRun& run : shown.runs) {
     if (run.rounds.empty())
       notes += fmt::format("<p class=\"card note\">{} has no rounds yet.</p>\n", escape_markup(run.name));
   }
@@ -105,14 +105,14 @@ std::string settings_part(const PageRuns& shown) {
       part += fmt::format("<pre class=\"command\">{}</pre>\n",
                           escape_markup(train_command(shown.runs[member], *config)));
     }
-    const RunSummary& first = shown.first_of(i);
+    const ReportedRun& first = shown.first_of(i);
     part += fmt::format("<pre>{}</pre>\n</details>\n",
                         first.config.empty() ? "there is no config.toml" : escape_markup(first.config));
   }
   return part;
 }
 
-std::string report_page(std::span<const RunSummary> runs, const Comparison& comparison, Reload reload) {
+std::string report_page(std::span<const ReportedRun> runs, const Comparison& comparison, Reload reload) {
   const PageRuns shown{.runs = runs, .comparison = comparison};
   const std::string title = escape_markup(names_of(shown));
   std::string page = fmt::format(
@@ -134,10 +134,10 @@ std::string report_page(std::span<const RunSummary> runs, const Comparison& comp
              page_script());
 }
 
-std::string report_page(std::span<const RunSummary> runs) { return report_page(runs, compare_runs(runs)); }
+std::string report_page(std::span<const ReportedRun> runs) { return report_page(runs, compare_runs(runs)); }
 
 void write_run_page(const std::filesystem::path& folder) {
-  const std::array runs{load_run(folder)};
+  const std::array runs{reported_run(load_run(folder))};
   write_file(folder / RunWriter::kPage, report_page(runs));
 }
 

@@ -83,7 +83,7 @@ std::string charts_part(const PageRuns& shown) {
 
 std::string searches_part(const PageRuns& shown) {
   std::string part;
-  for (const RunSummary& run : shown.runs) {
+  for (const ReportedRun& run : shown.runs) {
     const std::filesystem::path picture = run.folder / SearchFolder::kPicture;
     if (run.search_bytes == 0 || run.folder.empty() || !std::filesystem::exists(picture)) continue;
     fmt::format_to(

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "subfleet/report/reported_run.h"
 #include "subfleet/report/run_groups.h"
 #include "subfleet/report/table.h"
-#include "subfleet/store/run_folder.h"
 
 // The parts of a report's page, each as HTML; page.cpp puts them together.
 namespace subfleet {
@@ -16,12 +16,12 @@ namespace subfleet {
 // What the page shows: the runs, their groups and how they compare. Elements with data-s="N" belong to group
 // N; the page's script shows and hides them everywhere at once.
 struct PageRuns {
-  std::span<const RunSummary> runs;
+  std::span<const ReportedRun> runs;
   const Comparison& comparison;
   std::vector<RunGroup> groups = group_by_seed(runs);
   std::vector<GroupFigures> figures = group_figures(runs, groups, comparison);
 
-  const RunSummary& first_of(size_t group) const { return runs[groups[group].members.front()]; }
+  const ReportedRun& first_of(size_t group) const { return runs[groups[group].members.front()]; }
 };
 
 std::string_view page_style();

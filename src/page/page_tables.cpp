@@ -87,7 +87,7 @@ std::string runs_table(const PageRuns& shown) {
   for (const GroupFigures& row : shown.figures)
     most = std::max(most, row.bytes_to_reach ? row.bytes_to_reach->mean : 0);
   for (size_t i = 0; i < shown.groups.size(); ++i) {
-    const RunSummary& run = shown.first_of(i);
+    const ReportedRun& run = shown.first_of(i);
     const GroupFigures& row = shown.figures[i];
     table += name_cell(i, shown.groups[i].name, several ? line_sample(i) : "");
     table += fmt::format("<td class=\"t\">{}</td>", text_or_dash(run.family));
@@ -117,7 +117,7 @@ std::string runs_table(const PageRuns& shown) {
 
 std::string differences_part(const PageRuns& shown) {
   if (shown.groups.size() < 2) return "";
-  const std::vector<RunSummary> groups = representatives(shown.runs, shown.groups);
+  const std::vector<ReportedRun> groups = representatives(shown.runs, shown.groups);
   const SettingDifferences differences = differing_settings(groups);
   if (differences.keys.empty()) return "<p class=\"card note\">No setting differs between these runs.</p>\n";
   std::string table =

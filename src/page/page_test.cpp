@@ -13,8 +13,8 @@
 namespace subfleet {
 namespace {
 
-RunSummary run_of(const std::string& name, uint64_t bytes_each_way, double step) {
-  RunSummary run;
+ReportedRun run_of(const std::string& name, uint64_t bytes_each_way, double step) {
+  ReportedRun run;
   run.name = name;
   run.family = name;
   run.keep = 0.5;
@@ -32,7 +32,7 @@ RunSummary run_of(const std::string& name, uint64_t bytes_each_way, double step)
 }
 
 // none reaches 80 % in round 8 with 1.6 GB; gold in round 8 with 0.4 GB.
-std::array<RunSummary, 2> two_runs() {
+std::array<ReportedRun, 2> two_runs() {
   return {run_of("none", 100'000'000, 0.1), run_of("gold", 25'000'000, 0.1)};
 }
 
@@ -140,10 +140,10 @@ TEST(Report, PageEscapesWhatComesFromFiles) {
 }
 
 TEST(Report, ARunWithoutRoundsIsShownAsSuch) {
-  std::array<RunSummary, 2> runs;
+  std::array<ReportedRun, 2> runs;
   runs[0].name = "fresh";
   runs[1] = run_of("gold", 10, 0.1);
-  const std::span<const RunSummary> both(runs);
+  const std::span<const ReportedRun> both(runs);
   for (const auto shown : {both, both.first(1)}) {
     const std::string page = report_page(shown);
     EXPECT_EQ(markup_fault(page), "");
@@ -166,10 +166,10 @@ TEST(Report, CurvesOverBytesAddUpBothWays) {
 }
 
 TEST(Report, ThePageHasOneRowAndOneLinePerGroup) {
-  std::vector<RunSummary> runs;
+  std::vector<ReportedRun> runs;
   for (const char* family : {"gold", "cwc"}) {
     for (const uint64_t seed : {1, 2, 3}) {
-      RunSummary& run = runs.emplace_back(run_of(family, 50, 0.04 + 0.01 * static_cast<double>(seed)));
+      ReportedRun& run = runs.emplace_back(run_of(family, 50, 0.04 + 0.01 * static_cast<double>(seed)));
       run.name = std::string(family) + "-" + std::to_string(seed);
       run.seed = seed;
       run.settings = {{"code.family", family}, {"run.seed", std::to_string(seed)}};

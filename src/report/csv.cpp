@@ -22,9 +22,9 @@ std::string number(std::optional<double> value) {
 
 }  // namespace
 
-std::string report_csv(std::span<const RunSummary> runs) {
+std::string report_csv(std::span<const ReportedRun> runs) {
   std::string text(kCsvHead);
-  for (const RunSummary& run : runs) {
+  for (const ReportedRun& run : runs) {
     const std::string who =
         fmt::format("{},{},{},{}", quoted(run.name), run.seed ? fmt::format("{}", *run.seed) : "",
                     quoted(run.family), number(run.keep));

@@ -8,7 +8,7 @@ namespace subfleet {
 namespace {
 
 TEST(Csv, OneLinePerTestWithTheBytesUpToIt) {
-  RunSummary run;
+  ReportedRun run;
   run.name = "a,\"b\"";
   run.family = "gold";
   run.keep = 0.5;
@@ -22,7 +22,7 @@ TEST(Csv, OneLinePerTestWithTheBytesUpToIt) {
                  .train_accuracy_median = 0.25,
                  .test_accuracy = 0.1,
                  .test_loss = 2.5}};
-  RunSummary bare;
+  ReportedRun bare;
   bare.name = "bare";
   bare.rounds = {{.round = 1, .test_accuracy = 1}};
   EXPECT_EQ(report_csv(std::vector{run, bare}),

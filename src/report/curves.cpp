@@ -27,9 +27,9 @@ std::optional<double> client_rate(const RoundRecord& record) { return record.cli
 
 enum class Over { kRounds, kBytes };
 
-Series line_of(std::span<const RunSummary> runs, const RunGroup& group, Over over, Figure figure) {
+Series line_of(std::span<const ReportedRun> runs, const RunGroup& group, Over over, Figure figure) {
   std::map<uint32_t, std::vector<Point>> by_round;
-  for (const RunSummary* run : counted_runs(runs, group)) {
+  for (const ReportedRun* run : counted_runs(runs, group)) {
     auto bytes = static_cast<double>(run->search_bytes);
     for (const RoundRecord& record : run->rounds) {
       bytes += static_cast<double>(record.bytes_down) + static_cast<double>(record.bytes_up);
@@ -52,7 +52,7 @@ Series line_of(std::span<const RunSummary> runs, const RunGroup& group, Over ove
   return line;
 }
 
-std::vector<Series> lines_of(std::span<const RunSummary> runs, Over over, Figure figure) {
+std::vector<Series> lines_of(std::span<const ReportedRun> runs, Over over, Figure figure) {
   std::vector<Series> lines;
   for (const RunGroup& group : group_by_seed(runs)) lines.push_back(line_of(runs, group, over, figure));
   return lines;
@@ -88,7 +88,7 @@ void show_ends(Chart& chart) {
 
 double lowest_shown(double best_accuracy) { return std::floor(best_accuracy * 0.75 * 10) / 10; }
 
-Chart accuracy_over_rounds(std::span<const RunSummary> runs) {
+Chart accuracy_over_rounds(std::span<const ReportedRun> runs) {
   return {.title = "Test accuracy over rounds",
           .x_label = "round",
           .y_label = "test accuracy",
@@ -96,7 +96,7 @@ Chart accuracy_over_rounds(std::span<const RunSummary> runs) {
           .series = lines_of(runs, Over::kRounds, test_accuracy)};
 }
 
-Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
+Chart accuracy_over_bytes(std::span<const ReportedRun> runs) {
   Chart chart{.title = "Test accuracy over bytes exchanged",
               .x_label = "bytes exchanged, down and up",
               .y_label = "test accuracy",
@@ -108,7 +108,7 @@ Chart accuracy_over_bytes(std::span<const RunSummary> runs) {
   return chart;
 }
 
-Chart test_loss_over_rounds(std::span<const RunSummary> runs) {
+Chart test_loss_over_rounds(std::span<const ReportedRun> runs) {
   return {.title = "Test loss over rounds",
           .x_label = "round",
           .y_label = "test loss",
@@ -117,7 +117,7 @@ Chart test_loss_over_rounds(std::span<const RunSummary> runs) {
           .series = lines_of(runs, Over::kRounds, test_loss)};
 }
 
-Chart server_rate_over_rounds(std::span<const RunSummary> runs) {
+Chart server_rate_over_rounds(std::span<const ReportedRun> runs) {
   return {.title = "The server's learning rate",
           .x_label = "round",
           .y_label = "learning rate",
@@ -126,7 +126,7 @@ Chart server_rate_over_rounds(std::span<const RunSummary> runs) {
           .series = lines_of(runs, Over::kRounds, server_rate)};
 }
 
-Chart client_rate_over_rounds(std::span<const RunSummary> runs) {
+Chart client_rate_over_rounds(std::span<const ReportedRun> runs) {
   return {.title = "The clients' learning rate",
           .x_label = "round",
           .y_label = "learning rate",
@@ -135,7 +135,7 @@ Chart client_rate_over_rounds(std::span<const RunSummary> runs) {
           .series = lines_of(runs, Over::kRounds, client_rate)};
 }
 
-Chart training_accuracy_over_rounds(std::span<const RunSummary> runs) {
+Chart training_accuracy_over_rounds(std::span<const ReportedRun> runs) {
   return {.title = "Median training accuracy of the round's clients",
           .x_label = "round",
           .y_label = "training accuracy",
@@ -143,7 +143,7 @@ Chart training_accuracy_over_rounds(std::span<const RunSummary> runs) {
           .series = lines_of(runs, Over::kRounds, training_accuracy)};
 }
 
-Chart training_loss_over_rounds(std::span<const RunSummary> runs) {
+Chart training_loss_over_rounds(std::span<const ReportedRun> runs) {
   return {.title = "Mean training loss of the round's clients",
           .x_label = "round",
           .y_label = "training loss",
@@ -152,7 +152,7 @@ Chart training_loss_over_rounds(std::span<const RunSummary> runs) {
           .series = lines_of(runs, Over::kRounds, training_loss)};
 }
 
-Chart client_accuracies_over_rounds(std::span<const RunSummary> runs) {
+Chart client_accuracies_over_rounds(std::span<const ReportedRun> runs) {
   const std::vector<RunGroup> groups = group_by_seed(runs);
   Chart chart{
       .title = "Client by client: median, middle half" + std::string(groups.size() == 1 ? ", extremes" : ""),

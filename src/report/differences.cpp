@@ -12,12 +12,12 @@
 namespace subfleet {
 namespace {
 
-std::optional<std::string> setting(const RunSummary& run, const std::string& key) {
+std::optional<std::string> setting(const ReportedRun& run, const std::string& key) {
   const auto found = run.settings.find(key);
   return found == run.settings.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool differs(std::span<const RunSummary> runs, const std::string& key) {
+bool differs(std::span<const ReportedRun> runs, const std::string& key) {
   std::set<std::optional<std::string>> values;
   for (const auto& run : runs) {
     if (!run.settings.empty()) values.insert(setting(run, key));
@@ -44,7 +44,7 @@ bool decides_learning(const std::string& key) {
   return key != "data.path" && key != "run.checkpoint_every" && !key.starts_with("tune.");
 }
 
-SettingDifferences differing_settings(std::span<const RunSummary> runs) {
+SettingDifferences differing_settings(std::span<const ReportedRun> runs) {
   std::set<std::string> known;
   for (const auto& run : runs) {
     for (const auto& [key, value] : run.settings) known.insert(key);
@@ -61,7 +61,7 @@ SettingDifferences differing_settings(std::span<const RunSummary> runs) {
   return differences;
 }
 
-std::string differences_table(std::span<const RunSummary> runs, size_t width) {
+std::string differences_table(std::span<const ReportedRun> runs, size_t width) {
   constexpr size_t kLongestName = 32, kLongestValue = 24;
   if (runs.size() < 2) return "";
   const auto differing = differing_settings(runs);

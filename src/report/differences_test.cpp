@@ -13,8 +13,8 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-RunSummary run_of(const std::string& name, std::map<std::string, std::string> settings) {
-  RunSummary run;
+ReportedRun run_of(const std::string& name, std::map<std::string, std::string> settings) {
+  ReportedRun run;
   run.name = name;
   run.settings = std::move(settings);
   return run;

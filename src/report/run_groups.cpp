@@ -19,7 +19,7 @@ constexpr auto kSeed = "run.seed";
 
 // "gold" of "gold-3", "gold-seed3" and "gold/seed=3", if that is the run's seed; and of what a pool makes of
 // it.
-std::string name_without_seed(const RunSummary& run) {
+std::string name_without_seed(const ReportedRun& run) {
   std::string_view name = run.name;
   if (const auto settings = settings_in(name); !settings.empty())
     return std::string(name.substr(0, name.size() - settings.size() - 1));
@@ -35,8 +35,8 @@ std::string name_without_seed(const RunSummary& run) {
   return std::string(name);
 }
 
-std::string name_of(std::span<const RunSummary> runs, const RunGroup& group) {
-  const RunSummary& first = runs[group.members.front()];
+std::string name_of(std::span<const ReportedRun> runs, const RunGroup& group) {
+  const ReportedRun& first = runs[group.members.front()];
   if (group.members.size() == 1) return first.name;
   std::set<std::string> names;
   for (const size_t member : group.members) names.insert(name_without_seed(runs[member]));
@@ -45,7 +45,7 @@ std::string name_of(std::span<const RunSummary> runs, const RunGroup& group) {
 }
 
 // What has to be equal for two runs to be of one group.
-std::map<std::string, std::string> settings_but_seed(const RunSummary& run) {
+std::map<std::string, std::string> settings_but_seed(const ReportedRun& run) {
   std::map<std::string, std::string> settings = run.settings;
   std::erase_if(settings, [](const auto& setting) {
     return setting.first == kSeed || !decides_learning(setting.first);
@@ -53,36 +53,34 @@ std::map<std::string, std::string> settings_but_seed(const RunSummary& run) {
   return settings;
 }
 
-bool diverged(const RunSummary& run) { return !run.rounds.empty() && is_diverged(run.rounds.back()); }
-
 // Over the runs for which `figure` has a value.
 template <typename Figure>
-std::optional<Estimate> mean_of(std::span<const RunSummary* const> runs, const Figure& figure) {
+std::optional<Estimate> mean_of(std::span<const ReportedRun* const> runs, const Figure& figure) {
   std::vector<double> values;
-  for (const RunSummary* run : runs) {
+  for (const ReportedRun* run : runs) {
     if (const auto value = figure(*run)) values.push_back(static_cast<double>(*value));
   }
   return estimate(values);
 }
 
 template <typename Figure>
-Estimate mean_bytes(std::span<const RunSummary* const> runs, const Figure& figure) {
-  return *mean_of(runs, [&](const RunSummary& run) { return std::optional(figure(run)); });
+Estimate mean_bytes(std::span<const ReportedRun* const> runs, const Figure& figure) {
+  return *mean_of(runs, [&](const ReportedRun& run) { return std::optional(figure(run)); });
 }
 
-GroupFigures figures_of(std::span<const RunSummary> runs, const RunGroup& group,
+GroupFigures figures_of(std::span<const ReportedRun> runs, const RunGroup& group,
                         const Comparison& comparison) {
-  const std::vector<const RunSummary*> counted = counted_runs(runs, group);
+  const std::vector<const ReportedRun*> counted = counted_runs(runs, group);
   GroupFigures figures;
   figures.seeds = group.members.size();
-  for (const size_t member : group.members) figures.diverged += diverged(runs[member]) ? 1 : 0;
+  for (const size_t member : group.members) figures.diverged += has_diverged(runs[member]) ? 1 : 0;
   figures.final = mean_of(counted, final_accuracy);
   figures.best = mean_of(counted, best_accuracy);
   figures.bytes_down = mean_bytes(counted, bytes_down);
   figures.bytes_up = mean_bytes(counted, bytes_up);
-  figures.search_bytes = mean_bytes(counted, [](const RunSummary& run) { return run.search_bytes; });
+  figures.search_bytes = mean_bytes(counted, [](const ReportedRun& run) { return run.search_bytes; });
   figures.bytes_total = mean_bytes(counted, bytes_total);
-  const auto row = [&](const RunSummary& run) { return comparison.rows[&run - runs.data()]; };
+  const auto row = [&](const ReportedRun& run) { return comparison.rows[&run - runs.data()]; };
   figures.bytes_to_reach = mean_of(counted, [&](const auto& run) { return row(run).bytes_to_reach; });
   figures.reached = figures.bytes_to_reach ? figures.bytes_to_reach->count : 0;
   figures.accuracy_at = mean_of(counted, [&](const auto& run) { return row(run).accuracy_at; });
@@ -91,7 +89,7 @@ GroupFigures figures_of(std::span<const RunSummary> runs, const RunGroup& group,
 
 }  // namespace
 
-std::vector<RunGroup> group_by_seed(std::span<const RunSummary> runs) {
+std::vector<RunGroup> group_by_seed(std::span<const ReportedRun> runs) {
   std::vector<RunGroup> groups;
   std::map<std::map<std::string, std::string>, std::vector<size_t>> alike;  // groups by their settings
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -116,10 +114,11 @@ std::vector<RunGroup> group_by_seed(std::span<const RunSummary> runs) {
   return groups;
 }
 
-std::vector<RunSummary> representatives(std::span<const RunSummary> runs, std::span<const RunGroup> groups) {
-  std::vector<RunSummary> all;
+std::vector<ReportedRun> representatives(std::span<const ReportedRun> runs,
+                                         std::span<const RunGroup> groups) {
+  std::vector<ReportedRun> all;
   for (const RunGroup& group : groups) {
-    RunSummary& one = all.emplace_back();
+    ReportedRun& one = all.emplace_back();
     one.name = group.name;
     one.settings = runs[group.members.front()].settings;
     if (group.members.size() == 1) continue;
@@ -131,16 +130,16 @@ std::vector<RunSummary> representatives(std::span<const RunSummary> runs, std::s
   return all;
 }
 
-std::vector<const RunSummary*> counted_runs(std::span<const RunSummary> runs, const RunGroup& group) {
-  std::vector<const RunSummary*> all, counted;
+std::vector<const ReportedRun*> counted_runs(std::span<const ReportedRun> runs, const RunGroup& group) {
+  std::vector<const ReportedRun*> all, counted;
   for (const size_t member : group.members) {
     all.push_back(&runs[member]);
-    if (!diverged(runs[member])) counted.push_back(&runs[member]);
+    if (!has_diverged(runs[member])) counted.push_back(&runs[member]);
   }
   return counted.empty() ? all : counted;
 }
 
-std::vector<GroupFigures> group_figures(std::span<const RunSummary> runs, std::span<const RunGroup> groups,
+std::vector<GroupFigures> group_figures(std::span<const ReportedRun> runs, std::span<const RunGroup> groups,
                                         const Comparison& comparison) {
   std::vector<GroupFigures> all;
   for (const RunGroup& group : groups) {

@@ -12,8 +12,8 @@ namespace subfleet {
 namespace {
 
 // One test per round, rising by `step`.
-RunSummary run_of(const std::string& name, const std::string& family, uint64_t seed, double step) {
-  RunSummary run;
+ReportedRun run_of(const std::string& name, const std::string& family, uint64_t seed, double step) {
+  ReportedRun run;
   run.name = name;
   run.family = family;
   run.seed = seed;
@@ -29,7 +29,7 @@ RunSummary run_of(const std::string& name, const std::string& family, uint64_t s
   return run;
 }
 
-std::vector<RunSummary> five_runs() {
+std::vector<ReportedRun> five_runs() {
   return {run_of("gold-1", "gold", 1, 0.10), run_of("cwc-1", "cwc", 1, 0.20),
           run_of("gold-2", "gold", 2, 0.12), run_of("gold-3", "gold", 3, 0.14),
           run_of("cwc-2", "cwc", 2, 0.20)};
@@ -46,8 +46,8 @@ TEST(RunGroups, RunsThatDifferInTheSeedAloneAreOne) {
 
 TEST(RunGroups, TheSameSeedTwiceOrUnknownSettingsAreNotOne) {
   EXPECT_EQ(group_by_seed(std::vector{run_of("a", "gold", 1, 0.1), run_of("b", "gold", 1, 0.1)}).size(), 2U);
-  EXPECT_EQ(group_by_seed(std::vector<RunSummary>(2)).size(), 2U);
-  std::vector<RunSummary> runs{run_of("a", "gold", 1, 0.1), run_of("b", "gold", 2, 0.1)};
+  EXPECT_EQ(group_by_seed(std::vector<ReportedRun>(2)).size(), 2U);
+  std::vector<ReportedRun> runs{run_of("a", "gold", 1, 0.1), run_of("b", "gold", 2, 0.1)};
   runs[1].settings["server.lr"] = "0.1";
   EXPECT_EQ(group_by_seed(runs).size(), 2U);
 }

@@ -39,11 +39,31 @@ Json json_value(const std::optional<std::string>& setting) {
   return value.is_number() || value.is_boolean() || value.is_array() ? value : Json(*setting);
 }
 
+// The lowest figure of the runs that have one.
+template <typename Figure>
+auto least(std::span<const ReportedRun> runs, const Figure& figure) {
+  decltype(figure(runs[0])) least;
+  for (const ReportedRun& run : runs) {
+    const auto of_run = figure(run);
+    if (of_run && (!least || *of_run < *least)) least = of_run;
+  }
+  return least;
+}
+
+// The highest whole percentage that every tested run reaches; below 1 % the exact value.
+std::optional<double> common_accuracy(std::span<const ReportedRun> runs) {
+  const std::optional<double> common = least(runs, best_accuracy);
+  if (!common || *common < 0.01) return common;
+  constexpr double kRounding = 1e-9;  // 0.29 * 100 is a little less than 29
+  return std::min(*common, std::floor(*common * 100 + kRounding) / 100);
+}
+
 }  // namespace
 
-Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> accuracy) {
-  Comparison comparison{
-      .accuracy = accuracy ? accuracy : common_accuracy(runs), .bytes = common_bytes(runs), .rows = {}};
+Comparison compare_runs(std::span<const ReportedRun> runs, std::optional<double> accuracy) {
+  Comparison comparison{.accuracy = accuracy ? accuracy : common_accuracy(runs),
+                        .bytes = least(runs, bytes_at_last_test),
+                        .rows = {}};
   for (const auto& run : runs) {
     Comparison::Row row;
     if (comparison.accuracy) row.bytes_to_reach = bytes_until_test_reaches(run, *comparison.accuracy);
@@ -57,7 +77,7 @@ Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> 
   return comparison;
 }
 
-std::string code_name(const RunSummary& run) {
+std::string code_name(const ReportedRun& run) {
   if (run.family.empty()) return "-";
   if (run.family == "none" || !run.keep) return run.family;
   return fmt::format("{} {:g}", run.family, *run.keep);
@@ -72,14 +92,15 @@ std::string ratio_text(std::optional<double> ratio) {
 
 std::string round_percent(double fraction) { return fmt::format("{:.4g} %", fraction * 100); }
 
-std::string report_table(std::span<const RunSummary> runs) { return report_table(runs, compare_runs(runs)); }
+std::string report_table(std::span<const ReportedRun> runs) { return report_table(runs, compare_runs(runs)); }
 
-std::string report_table(std::span<const RunSummary> runs, const Comparison& comparison) {
+std::string report_table(std::span<const ReportedRun> runs, const Comparison& comparison) {
   constexpr size_t kLongestName = 32, kTextColumns = 2;
   const std::vector<RunGroup> groups = group_by_seed(runs);
   const std::vector<GroupFigures> figures = group_figures(runs, groups, comparison);
   const bool several = groups.size() > 1, grouped = groups.size() < runs.size();
-  const bool searched = std::ranges::any_of(runs, [](const RunSummary& run) { return run.search_bytes > 0; });
+  const bool searched =
+      std::ranges::any_of(runs, [](const ReportedRun& run) { return run.search_bytes > 0; });
   std::vector<std::vector<std::string>> lines;
   lines.push_back({"run", "code"});
   if (grouped) lines[0].emplace_back("seeds");
@@ -107,7 +128,7 @@ std::string report_table(std::span<const RunSummary> runs, const Comparison& com
                      std::string(kTextColumns, 'l') + std::string(lines[0].size() - kTextColumns, 'r'));
 }
 
-std::string report_json(std::span<const RunSummary> runs, const Comparison& comparison) {
+std::string report_json(std::span<const ReportedRun> runs, const Comparison& comparison) {
   const SettingDifferences differences = differing_settings(runs);
   Json report = {{"accuracy", value_or_null(comparison.accuracy)},
                  {"bytes", value_or_null(comparison.bytes)},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "subfleet/store/run_writer.h"
+
 namespace subfleet {
 namespace {
 
@@ -15,6 +17,10 @@ bool evaluated(const RoundRecord& record) {
 }  // namespace
 
 bool is_diverged(const RoundRecord& record) { return !std::isfinite(record.train_loss); }
+
+bool has_diverged(const RunSummary& run) { return !run.rounds.empty() && is_diverged(run.rounds.back()); }
+
+bool is_over(const RunSummary& run) { return has_diverged(run) || RunWriter::is_finished(run.folder); }
 
 std::vector<SmoothedTest> tests_of(std::span<const RoundRecord> log) {
   std::vector<SmoothedTest> tests;
@@ -91,29 +97,14 @@ std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes) {
   return accuracy;
 }
 
-std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs) {
-  std::optional<uint64_t> common;
-  for (const auto& run : runs) {
-    std::optional<uint64_t> last;
-    uint64_t sum = run.search_bytes;
-    for (const auto& record : run.rounds) {
-      sum += record.bytes_down + record.bytes_up;
-      if (evaluated(record)) last = sum;
-    }
-    if (last && (!common || *last < *common)) common = last;
+std::optional<uint64_t> bytes_at_last_test(const RunSummary& run) {
+  std::optional<uint64_t> last;
+  uint64_t sum = run.search_bytes;
+  for (const auto& record : run.rounds) {
+    sum += record.bytes_down + record.bytes_up;
+    if (evaluated(record)) last = sum;
   }
-  return common;
-}
-
-std::optional<double> common_accuracy(std::span<const RunSummary> runs) {
-  std::optional<double> common;
-  for (const auto& run : runs) {
-    const auto best = best_accuracy(run);
-    if (best && (!common || *best < *common)) common = best;
-  }
-  if (!common || *common < 0.01) return common;
-  constexpr double kRounding = 1e-9;  // 0.29 * 100 is a little less than 29
-  return std::min(*common, std::floor(*common * 100 + kRounding) / 100);
+  return last;
 }
 
 }  // namespace subfleet

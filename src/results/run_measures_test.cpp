@@ -5,32 +5,34 @@
 #include <array>
 #include <limits>
 
+#include "subfleet/store/run_writer.h"
+#include "temporary_folder.h"
+#include "tested_log.h"
+#include "tiny_run.h"
+
 namespace subfleet {
 namespace {
 
-RunSummary run_with(const std::vector<std::optional<double>>& accuracies, uint64_t bytes_each_way = 10) {
-  RunSummary run;
-  for (const auto& accuracy : accuracies) {
-    RoundRecord record;
-    record.round = static_cast<uint32_t>(run.rounds.size() + 1);
-    record.bytes_down = record.bytes_up = bytes_each_way;
-    record.test_accuracy = accuracy;
-    run.rounds.push_back(record);
-  }
-  return run;
-}
-
-// Rounds of 10 bytes each way, every one tested.
-std::vector<RoundRecord> log_of(const std::vector<double>& accuracies, uint64_t bytes = 10) {
-  std::vector<RoundRecord> log;
-  for (const double accuracy : accuracies) {
-    log.push_back({.round = static_cast<uint32_t>(log.size() + 1),
-                   .bytes_down = bytes,
-                   .bytes_up = bytes,
-                   .train_loss = 1,
-                   .test_accuracy = accuracy});
-  }
-  return log;
+TEST(RunMeasures, ARunIsOverWhenItsModelIsOfItsLastRoundOrItDiverged) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  LocalFleet fleet = tiny_fleet(pool);
+  Config config = tiny_config();
+  config.run.rounds = 2;
+  subfleet::Run run(config, fleet);
+  RunWriter writer = RunWriter::begin(folder / "run", run, {});
+  writer.append(run.step());
+  writer.finish(run);
+  EXPECT_FALSE(is_over(load_run(folder / "run")));
+  writer.append(run.step());
+  EXPECT_FALSE(is_over(load_run(folder / "run"))) << "its model is not written";
+  writer.finish(run);
+  RunSummary summary = load_run(folder / "run");
+  EXPECT_TRUE(is_over(summary));
+  EXPECT_FALSE(has_diverged(summary));
+  summary.folder = folder / "none";
+  summary.rounds.back().train_loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(is_over(summary));
 }
 
 TEST(RunMeasures, BytesUntilATestReachesCountUpToTheFirstThatDoes) {
@@ -59,13 +61,12 @@ TEST(RunMeasures, AccuracyAtBytesLiesBetweenTheTestsAroundThem) {
   EXPECT_EQ(bytes_total(run), 150U);
 }
 
-TEST(RunMeasures, CommonBytesAreThoseAllRunsHaveATestFor) {
-  std::array runs{run_with({0.2, 0.8}, 100), run_with({0.1, 0.3, 0.5, std::nullopt}),
-                  run_with({std::nullopt})};
-  EXPECT_EQ(common_bytes(runs), 60U);
-  runs[1].search_bytes = 500;
-  EXPECT_EQ(common_bytes(runs), 400U);
-  EXPECT_EQ(common_bytes(std::array{run_with({})}), std::nullopt);
+TEST(RunMeasures, BytesAtTheLastTestLeaveOutWhatWasNotTested) {
+  auto run = run_with({0.1, 0.3, 0.5, std::nullopt});
+  EXPECT_EQ(bytes_at_last_test(run), 60U);
+  run.search_bytes = 500;
+  EXPECT_EQ(bytes_at_last_test(run), 560U);
+  EXPECT_EQ(bytes_at_last_test(run_with({std::nullopt})), std::nullopt);
 }
 
 TEST(RunMeasures, FinalIsTheLastMeasuredAndBestTheHighest) {
@@ -75,18 +76,6 @@ TEST(RunMeasures, FinalIsTheLastMeasuredAndBestTheHighest) {
   EXPECT_EQ(best_accuracy(run), 0.8);
   EXPECT_EQ(final_accuracy(run_with({std::nullopt})), std::nullopt);
   EXPECT_EQ(best_accuracy(run_with({nan})), std::nullopt);
-}
-
-TEST(RunMeasures, CommonAccuracyIsAWholePercentageThatAllRunsReach) {
-  const std::array runs{run_with({0.2, 0.866}), run_with({0.858, 0.84}), run_with({std::nullopt})};
-  EXPECT_EQ(common_accuracy(runs), 0.85);
-  for (int percent = 1; percent <= 100; ++percent) {
-    const std::array one{run_with({percent / 100.0})};
-    EXPECT_EQ(common_accuracy(one), percent / 100.0);
-    EXPECT_TRUE(bytes_until_test_reaches(one[0], *common_accuracy(one)));
-  }
-  EXPECT_EQ(common_accuracy(std::array{run_with({0.004})}), 0.004);
-  EXPECT_EQ(common_accuracy(std::array{run_with({})}), std::nullopt);
 }
 
 TEST(RunMeasures, TestsAreSmoothedOverTheLastFive) {

@@ -3,52 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/hash.h"
-#include "base/toml_text.h"
 #include "subfleet/base/file.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/store/provenance.h"
-#include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {
 
 namespace fs = std::filesystem;
-
-void collect_settings(const toml::table& table, const std::string& prefix,
-                      std::map<std::string, std::string>& settings) {
-  for (const auto& [key, node] : table) {
-    const std::string name = prefix + one_line(key.str());
-    if (const auto* inner = node.as_table()) {
-      collect_settings(*inner, name + ".", settings);
-    } else {
-      settings[name] = value_text(node);
-    }
-  }
-}
-
-void read_settings(RunSummary& run, const fs::path& path) {
-  const toml::table table = parse_toml(run.config, path.string());
-  const auto text = [&](const char* key) { return one_line(table.at_path(key).value_or(std::string())); };
-  collect_settings(table, "", run.settings);
-  run.model = text("model.name");
-  run.family = text("code.family");
-  run.optimizer = text("server.optimizer");
-  if (run.family != "none") run.keep = table.at_path("code.keep").value<double>();  // family "none" keeps all
-  run.server_lr = table.at_path("server.lr").value<double>();
-  run.clients = table.at_path("round.clients").value<int64_t>();
-  if (const auto seed = run.settings.find("run.seed"); seed != run.settings.end()) {
-    const std::string& digits = seed->second;  // text if it is larger than TOML's integers
-    uint64_t value = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec == std::errc())
-      run.seed = value;
-  }
-}
 
 // The folder with no "." or trailing slash, and links followed, so that two spellings of it are equal.
 fs::path true_path(const fs::path& folder) {
@@ -104,20 +70,7 @@ RunSummary load_run(const fs::path& folder) {
   if (const fs::path from = path / "provenance.json"; fs::exists(from))  // first: it names the format
     run.provenance = parse_provenance(read_file(from, kMostTextBytes), from.string());
   if (has_log) run.rounds = read_round_log(log);
-  if (has_config) {
-    run.config = read_file(config, kMostTextBytes);
-    read_settings(run, config);
-  }
-  if (const fs::path model = path / kModelFile; fs::exists(model)) {
-    run.settings["model.file"] =
-        fmt::format("{} {:08x}", run.model, Hash().add(read_file(model, kMostTextBytes)).value() >> 32);
-  }
-  if (run.provenance) {
-    const Provenance& provenance = *run.provenance;
-    run.settings["data (hash)"] = fmt::format("{:08x}", provenance.data.fingerprint >> 32);
-    run.settings["--init"] = provenance.initial ? one_line(provenance.initial->file) : "-";
-    if (!provenance.sessions.empty()) run.settings["--device"] = one_line(provenance.sessions.back().device);
-  }
+  if (has_config) run.config = read_file(config, kMostTextBytes);
   if (const fs::path search = path / "tune.json"; fs::exists(search))
     run.search_bytes = parse_search_bytes(read_file(search), search.string());
   return run;

@@ -32,39 +32,13 @@ TEST(RunFolder, ReadsWhatTheSearchBeforeItCost) {
   }
 }
 
-TEST(RunFolder, ReadsSettingsAndToleratesMissingOnes) {
+TEST(RunFolder, ReadsTheLogAndTheSettingsAsTheyStand) {
   const TemporaryFolder folder;
-  const auto full = load_run(
-      make_run(folder / "full",
-               "[model]\nname = \"emnist62\"\n[code]\nfamily = \"gold\"\nkeep = 0.5\n"
-               "[server]\noptimizer = \"fedadam\"\nlr = 1\n[round]\nclients = 35\n[run]\nseed = 7\n"));
-  EXPECT_EQ(full.name, "full");
-  EXPECT_EQ(full.model, "emnist62");
-  EXPECT_EQ(full.family, "gold");
-  EXPECT_EQ(full.keep, 0.5);
-  EXPECT_EQ(full.optimizer, "fedadam");
-  EXPECT_EQ(full.server_lr, 1.0);
-  EXPECT_EQ(full.clients, 35);
-  EXPECT_EQ(full.seed, 7);
-  ASSERT_EQ(full.rounds.size(), 1U);
-  EXPECT_EQ(full.rounds[0].test_accuracy, 0.5);
-  const auto bare = load_run(make_run(folder / "bare", ""));
-  EXPECT_EQ(bare.family, "");
-  EXPECT_FALSE(bare.keep || bare.seed);
-}
-
-TEST(RunFolder, SettingsHaveDottedKeysAndReadAsPeopleWriteThem) {
-  const TemporaryFolder folder;
-  const auto run = load_run(make_run(folder / "a",
-                                     "[code]\nfamily = \"go\\nld\"\ntiers = [1.0, 0.5]\n"
-                                     "[code.layers.conv2]\nkeep = 0.25\n[data]\nraw_polarity = false\n"
-                                     "[run]\nseed = 7\n[server]\nlr = 1.0\n"));
-  EXPECT_EQ(run.settings, (std::map<std::string, std::string>{{"code.family", "go?ld"},
-                                                              {"code.layers.conv2.keep", "0.25"},
-                                                              {"code.tiers", "[1, 0.5]"},
-                                                              {"data.raw_polarity", "false"},
-                                                              {"run.seed", "7"},
-                                                              {"server.lr", "1"}}));
+  const RunSummary run = load_run(make_run(folder / "full", "[code]\nfamily = \"gold\"  # of all\n"));
+  EXPECT_EQ(run.name, "full");
+  EXPECT_EQ(run.config, "[code]\nfamily = \"gold\"  # of all\n");
+  ASSERT_EQ(run.rounds.size(), 1U);
+  EXPECT_EQ(run.rounds[0].test_accuracy, 0.5);
 }
 
 TEST(RunFolder, ANameStaysOnItsLine) {
@@ -101,7 +75,6 @@ TEST(RunFolder, WhatIsNoRunFolderIsAnError) {
   EXPECT_THROW(load_run(folder / "missing"), Error);
   write_file(folder / "file", "");
   EXPECT_THROW(load_run(folder / "file"), Error);
-  EXPECT_THROW(load_run(make_run(folder / "broken", "[code\n")), Error);
 }
 
 TEST(RunFolder, EqualNamesAreToldApartAndTheSameFolderTwiceIsAnError) {
@@ -117,9 +90,6 @@ TEST(RunFolder, EqualNamesAreToldApartAndTheSameFolderTwiceIsAnError) {
 
 TEST(RunFolder, ASettingsFileThatWouldHurtIsAnError) {
   const TemporaryFolder folder;
-  std::string key = "a";
-  for (int i = 0; i < 40'000; ++i) key += ".a";
-  EXPECT_THROW(load_run(make_run(folder / "deep", key + " = 1")), Error);
   make_folder(folder / "endless");
   fs::create_symlink("/dev/zero", folder / "endless" / "config.toml");
   EXPECT_THROW(load_run(folder / "endless"), Error);

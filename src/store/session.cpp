@@ -43,10 +43,18 @@ Config going_on(Config config, const Config& saved) {
   return config;
 }
 
-void check_resumed(const Config& saved, const Config& config) {
+std::string last_device(const std::optional<Provenance>& before) {
+  return before && !before->sessions.empty() ? before->sessions.back().device : "cpu";
+}
+
+Config resumed_config(const Config& saved, const std::function<void(Config&)>& change) {
+  Config config = saved;
+  change(config);
+  validate(config);
   auto name = first_difference(fixed_settings(saved), fixed_settings(config));
   if (!name && !(resolve_model(saved.model) == resolve_model(config.model))) name = "model.file";
   if (name) throw bad_request(*name, "cannot change in a run that has begun; start a new run with --out");
+  return config;
 }
 
 }  // namespace subfleet

@@ -24,18 +24,29 @@ TEST(Session, SaysWhenAnotherDeviceGoesOn) {
       "trained by subfleet 1 on cpu k before, by subfleet 1 on cuda k from here: it may round differently");
 }
 
+TEST(Session, KnowsTheDeviceOfTheLastSession) {
+  EXPECT_EQ(last_device(trained_on("cuda")), "cuda");
+  EXPECT_EQ(last_device(Provenance{}), "cpu");
+  EXPECT_EQ(last_device(std::nullopt), "cpu");
+}
+
 TEST(Session, LetsARunGoOnWithWhatMayChangeAlone) {
-  Config saved, config;
-  config.run.rounds = saved.run.rounds + 1;
-  config.run.eval_every = 3;
-  EXPECT_NO_THROW(check_resumed(saved, config));
-  config.code.keep = 0.25;
+  Config saved;
+  saved.code.family = "gold";
+  validate(saved);
+  const Config config = resumed_config(saved, [](Config& one) {
+    ++one.run.rounds;
+    one.run.eval_every = 3;
+  });
+  EXPECT_EQ(config.run.rounds, saved.run.rounds + 1);
+  EXPECT_EQ(config.run.eval_every, 3u);
+  EXPECT_THROW(resumed_config(saved, [](Config& one) { one.run.seed = 7; }), Error);
   try {
-    check_resumed(saved, config);
-    FAIL() << "another kept fraction went through";
+    resumed_config(saved, [](Config& one) { one.code.family = "random", one.code.keep = 0.25; });
+    FAIL() << "another family went through";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "code.keep: cannot change in a run that has begun; start a new run with --out");
+                 "code.family: cannot change in a run that has begun; start a new run with --out");
   }
 }
 

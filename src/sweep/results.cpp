@@ -115,4 +115,13 @@ SweepResults sweep_results(const SweepPlan& plan, const std::vector<std::vector<
   return results;
 }
 
+bool all_diverged(const SweepResults& results) {
+  size_t over = 0;
+  for (const RunResult& run : results.runs) {
+    if (!std::ranges::all_of(run.seeds, &SeedResult::diverged)) return false;
+    over += run.seeds.size();
+  }
+  return over > 0;
+}
+
 }  // namespace subfleet

@@ -4,21 +4,10 @@
 
 #include <limits>
 
+#include "tested_log.h"
+
 namespace subfleet {
 namespace {
-
-// Rounds of 10 bytes each way, every one tested.
-std::vector<RoundRecord> log_of(const std::vector<double>& accuracies, uint64_t bytes = 10) {
-  std::vector<RoundRecord> log;
-  for (const double accuracy : accuracies) {
-    log.push_back({.round = static_cast<uint32_t>(log.size() + 1),
-                   .bytes_down = bytes,
-                   .bytes_up = bytes,
-                   .train_loss = 1,
-                   .test_accuracy = accuracy});
-  }
-  return log;
-}
 
 SweepPlan plan_of(size_t runs, std::vector<uint64_t> seeds) {
   SweepPlan plan;
@@ -72,6 +61,10 @@ TEST(SweepResults, ADivergedSeedHasNoAccuracyAtTheEnd) {
   EXPECT_TRUE(results.runs[0].seeds[1].diverged);
   EXPECT_EQ(results.runs[0].accuracy->count, 1u);
   EXPECT_NEAR(results.runs[0].accuracy->mean, 0.4, 1e-12);
+  EXPECT_FALSE(all_diverged(results));
+  EXPECT_TRUE(
+      all_diverged(sweep_results(plan_of(2, {1, 2}), {{diverged, diverged}, {std::nullopt, diverged}})));
+  EXPECT_FALSE(all_diverged(sweep_results(plan_of(1, {1}), {{std::nullopt}}))) << "none is over";
 }
 
 TEST(SweepResults, TheEndIsTheLastQuarterUnlessTheFileSays) {

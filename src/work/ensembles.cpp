@@ -1,10 +1,12 @@
 #include "subfleet/work/ensembles.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/ensemble.h"
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
+#include "subfleet/store/run_writer.h"
 
 namespace subfleet {
 
@@ -20,6 +22,19 @@ Evaluation test_model(Fleet& fleet, const ModelSpec& model, std::span<const floa
 Evaluation test_ensemble(Fleet& fleet, const ModelSpec& model, std::span<const std::vector<float>> members) {
   const Ensemble ensemble = make_ensemble(model, members);
   return test_model(fleet, ensemble.model, ensemble.weights);
+}
+
+TrainedModel trained_model(const RunSummary& run, const std::function<void(Config&)>& change) {
+  Config config = RunWriter::config(run.folder);
+  change(config);
+  ModelSpec model = resolve_model(config.model);
+  std::vector<float> weights = RunWriter::weights(run.folder, model);
+  return {.name = run.name,
+          .model = std::move(model),
+          .weights = std::move(weights),
+          .data = config.data,
+          .eval_samples = config.run.eval_samples,
+          .round = run.rounds.empty() ? 0 : run.rounds.back().round};
 }
 
 std::vector<JoinedModels> join_models(std::span<const TrainedModel> models) {

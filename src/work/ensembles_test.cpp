@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/run.h"
+#include "subfleet/store/session.h"
+#include "subfleet/work/training_session.h"
+#include "temporary_folder.h"
 #include "tiny_glyphs.h"
 
 namespace subfleet {
@@ -26,6 +31,28 @@ std::vector<TrainedModel> trained_models(uint64_t count) {
                       .data = config.data});
   }
   return models;
+}
+
+TEST(Ensembles, TakeAModelOutOfARunsFolder) {
+  const TemporaryFolder folder;
+  const Config config = tiny_glyphs();
+  ThreadPool pool(2);
+  LocalFleet fleet(open_split_federation(config.data), "reference", pool, 0);
+  TrainingSession session(config, fleet, provenance_now(config, fleet, {}));
+  session.write_to(folder / "run");
+  const RunSummary begun = load_run(folder / "run");
+  EXPECT_THROW(trained_model(begun, [](Config&) {}), Error) << "it is not trained";
+  session.step();
+  session.finish();
+  const TrainedModel model = trained_model(load_run(folder / "run"), [](Config& one) {
+    one.run.eval_samples = 5;
+    one.data.test_fraction = 0.5;
+  });
+  EXPECT_EQ(model.name, "run");
+  EXPECT_EQ(model.round, 1u);
+  EXPECT_TRUE(std::ranges::equal(model.weights, session.run().weights()));
+  EXPECT_EQ(model.eval_samples, 5u);
+  EXPECT_EQ(model.data.test_fraction, 0.5);
 }
 
 TEST(Ensembles, JoinsOnlyModelsOfOneShapeAndTest) {

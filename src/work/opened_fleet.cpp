@@ -26,8 +26,4 @@ OpenedFleet::OpenedFleet(const Config& config, const std::string& device, size_t
   fleet = ranks.lead(std::move(own), config, device);
 }
 
-std::string last_device(const std::optional<Provenance>& before) {
-  return before && !before->sessions.empty() ? before->sessions.back().device : "cpu";
-}
-
 }  // namespace subfleet

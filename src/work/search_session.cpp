@@ -8,6 +8,7 @@
 #include "subfleet/base/stopwatch.h"
 #include "subfleet/charts/chart.h"
 #include "subfleet/charts/search_chart.h"
+#include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 #include "subfleet/search/candidate_runs.h"
 #include "subfleet/store/session.h"
@@ -20,14 +21,29 @@ std::unique_ptr<RateSearch> checked_search(const Config& config, const Fleet& fl
   return make_search(make_search_plan(config, fleet.classes()));
 }
 
+FixedSettings tune_settings(const Config& config) {
+  FixedSettings all;
+  for (const Setting& setting : settings(config)) {
+    if (setting.name.starts_with("tune.")) all.emplace(setting.name, setting.value);
+  }
+  return all;
+}
+
 }  // namespace
 
+Config resumed_search(const Config& saved, const std::function<void(Config&)>& change) {
+  Config config = resumed_config(saved, change);
+  if (const auto name = first_difference(tune_settings(saved), tune_settings(config)))
+    throw bad_request(*name, "cannot change in a search that has begun; start a new one with --out");
+  return config;
+}
+
 SearchSession::SearchSession(Config config, Fleet& fleet, Provenance now,
-                             const std::optional<std::filesystem::path>& initial)
+                             std::optional<std::filesystem::path> initial)
     : config_(std::move(config)),
       fleet_(fleet),
       now_(std::move(now)),
-      initial_(initial),
+      initial_(std::move(initial)),
       search_(checked_search(config_, fleet)) {
   resolve_tune(config_);
   if (!initial_) return;

@@ -110,6 +110,21 @@ TEST(SearchSession, AProbeGoesOnWithTheRateThatWasFound) {
   EXPECT_EQ(RunWriter::weights(folder / "s", winner->run().model()), weights_after(made, 40, 1, "cpu"));
 }
 
+TEST(SearchSession, GoesOnForMoreRoundsButLooksForTheSame) {
+  Config saved = tiny_search();
+  validate(saved);
+  const Config longer = resumed_search(saved, [](Config& config) { ++config.run.rounds; });
+  EXPECT_EQ(longer.run.rounds, saved.run.rounds + 1);
+  try {
+    resumed_search(saved, [](Config& config) { set(config, "tune.target", "0.99"); });
+    FAIL() << "another target went through";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "tune.target: cannot change in a search that has begun; start a new one with --out");
+  }
+  EXPECT_THROW(resumed_search(saved, [](Config& config) { ++config.run.seed; }), Error);
+}
+
 TEST(SearchSession, RefusesBeforeAFolderIsMade) {
   const TemporaryFolder folder;
   Site site;

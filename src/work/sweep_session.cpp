@@ -14,6 +14,18 @@
 
 namespace subfleet {
 
+SweepPlan read_sweep(const std::filesystem::path& file, const std::function<void(Config&)>& change) {
+  SweepPlan plan = parse_sweep(read_file_or_pipe(file, kMostTextBytes), file.string(), change);
+  for (const SweepRun& run : plan.runs) {
+    if (run.members == 1) continue;
+    throw bad_request(file.string(),
+                      fmt::format("run '{}': members: a sweep has no ensembles; 'subfleet reproduce' makes "
+                                  "them of files in experiments/beyond",
+                                  run.name));
+  }
+  return plan;
+}
+
 std::vector<SweepTrial> choose_trials(const SweepPlan& plan, const std::vector<std::string>& name_parts,
                                       size_t seeds) {
   const auto wanted = [&](const SweepRun& run) {

@@ -28,6 +28,23 @@ bool never() { return false; }
 
 const SweepSession::Options kOptions{.device = "reference", .threads = 1, .together = 2};
 
+TEST(SweepSession, ReadsAFileWithoutEnsembles) {
+  const TemporaryFolder folder;
+  const std::string file = "seeds = [1]\n[[run]]\nname = \"a\"\n";
+  write_file(folder / "s.toml", file);
+  EXPECT_EQ(
+      read_sweep(folder / "s.toml", [](Config& config) { config.run.rounds = 3; }).runs[0].config.run.rounds,
+      3u);
+  write_file(folder / "e.toml", file + "members = 2\n");
+  try {
+    read_sweep(folder / "e.toml", [](Config&) {});
+    FAIL() << "an ensemble went through";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("run 'a': members: a sweep has no ensembles"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(SweepSession, ChoosesBySeedAndNameAndKeepsDataTogether) {
   SweepPlan plan = two_runs();
   using Trials = std::vector<SweepTrial>;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "subfleet/store/run_folder.h"
+#include "subfleet/report/reported_run.h"
 
 namespace subfleet {
 
@@ -13,6 +13,6 @@ inline constexpr std::string_view kCsvHead =
 
 // One line per run and test, in the notation of RFC 4180; what is not known is empty. Bytes are those
 // exchanged so far in both directions and in the search before; the training accuracy is the clients' median.
-std::string report_csv(std::span<const RunSummary> runs);
+std::string report_csv(std::span<const ReportedRun> runs);
 
 }  // namespace subfleet

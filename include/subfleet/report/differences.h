@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "subfleet/store/run_folder.h"
+#include "subfleet/report/reported_run.h"
 
 namespace subfleet {
 
@@ -23,10 +23,10 @@ bool decides_learning(const std::string& key);
 
 // Settings that do not decide how a model learns count only if no other setting differs. A run without a
 // config.toml differs in nothing.
-SettingDifferences differing_settings(std::span<const RunSummary> runs);
+SettingDifferences differing_settings(std::span<const ReportedRun> runs);
 
 // As text tables of at most `width` columns, where one setting at least fits into that, one below the other
 // and a line per run in each; a sentence if no setting differs; nothing for a single run.
-std::string differences_table(std::span<const RunSummary> runs, size_t width);
+std::string differences_table(std::span<const ReportedRun> runs, size_t width);
 
 }  // namespace subfleet

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "subfleet/report/reported_run.h"
 #include "subfleet/report/table.h"
 #include "subfleet/results/statistics.h"
-#include "subfleet/store/run_folder.h"
 
 namespace subfleet {
 
@@ -20,10 +20,10 @@ struct RunGroup {
 
 // In the order of their first runs. A run whose settings are not known, or whose seed a group has already, is
 // not added to it.
-std::vector<RunGroup> group_by_seed(std::span<const RunSummary> runs);
+std::vector<RunGroup> group_by_seed(std::span<const ReportedRun> runs);
 
 // One run per group, with the group's name and settings; a group of several seeds names them all.
-std::vector<RunSummary> representatives(std::span<const RunSummary> runs, std::span<const RunGroup> groups);
+std::vector<ReportedRun> representatives(std::span<const ReportedRun> runs, std::span<const RunGroup> groups);
 
 // The figures of a group: means over its seeds without those that diverged, unless all did.
 struct GroupFigures {
@@ -35,11 +35,11 @@ struct GroupFigures {
   std::optional<double> bytes_ratio;       // of its mean to the first group's
   std::optional<Estimate> accuracy_at;     // with Comparison::bytes exchanged
 };
-std::vector<GroupFigures> group_figures(std::span<const RunSummary> runs, std::span<const RunGroup> groups,
+std::vector<GroupFigures> group_figures(std::span<const ReportedRun> runs, std::span<const RunGroup> groups,
                                         const Comparison& comparison);
 
 // The runs of a group that its means are over.
-std::vector<const RunSummary*> counted_runs(std::span<const RunSummary> runs, const RunGroup& group);
+std::vector<const ReportedRun*> counted_runs(std::span<const ReportedRun> runs, const RunGroup& group);
 
 // "84.1 %", of several seeds "84.1 ± 0.3 %"; "1.85 GB", "1.85 GB ± 20 MB"; "-" if there is none.
 std::string seeds_text(const GroupFigures& figures);    // "3", "3 (1 diverged)"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "subfleet/store/run_folder.h"
+#include "subfleet/report/reported_run.h"
 
 namespace subfleet {
 
@@ -22,11 +22,11 @@ struct Comparison {
   std::vector<Row> rows;           // one per run
 };
 
-// Without an accuracy: the one that all evaluated runs reach.
-Comparison compare_runs(std::span<const RunSummary> runs, std::optional<double> accuracy = std::nullopt);
+// Without an accuracy: the highest whole percentage that all evaluated runs reach; below 1 % the exact value.
+Comparison compare_runs(std::span<const ReportedRun> runs, std::optional<double> accuracy = std::nullopt);
 
 // "gold 0.5", "none", "-".
-std::string code_name(const RunSummary& run);
+std::string code_name(const ReportedRun& run);
 
 // A ratio of bytes in words: "2.34x fewer", "1.35x more", "the same"; "-" if there is none.
 std::string ratio_text(std::optional<double> ratio);
@@ -37,8 +37,8 @@ std::string round_percent(double fraction);
 // The comparison as an aligned text table, and as a JSON object
 // {"accuracy": ..., "differing_settings": [...], "runs": [...], "groups": [...]}. The table has one line per
 // group of runs that differ in the seed alone, with means and 95 % intervals.
-std::string report_table(std::span<const RunSummary> runs, const Comparison& comparison);
-std::string report_table(std::span<const RunSummary> runs);
-std::string report_json(std::span<const RunSummary> runs, const Comparison& comparison);
+std::string report_table(std::span<const ReportedRun> runs, const Comparison& comparison);
+std::string report_table(std::span<const ReportedRun> runs);
+std::string report_json(std::span<const ReportedRun> runs, const Comparison& comparison);
 
 }  // namespace subfleet

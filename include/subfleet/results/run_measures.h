@@ -13,6 +13,9 @@ namespace subfleet {
 
 // Whether this round's training loss is no longer finite: the run cannot learn on, and ends here.
 bool is_diverged(const RoundRecord& record);
+bool has_diverged(const RunSummary& run);
+// Whether it has diverged or, by its folder, is finished.
+bool is_over(const RunSummary& run);
 
 // Test accuracy of the last tested round, and the highest of all; empty if no round was tested.
 std::optional<double> final_accuracy(const RunSummary& run);
@@ -46,11 +49,7 @@ std::optional<uint64_t> bytes_until_mean_reaches(std::span<const SmoothedTest> t
 // it is empty.
 std::optional<double> accuracy_at(const RunSummary& run, uint64_t bytes);
 
-// The most bytes that every tested run has exchanged by its last test; empty if no run was tested.
-std::optional<uint64_t> common_bytes(std::span<const RunSummary> runs);
-
-// The highest whole percentage that every tested run reaches (below 1 %: the exact value); empty if no run
-// was tested.
-std::optional<double> common_accuracy(std::span<const RunSummary> runs);
+// Exchanged by the last test, both ways and in the search; empty if the run was never tested.
+std::optional<uint64_t> bytes_at_last_test(const RunSummary& run);
 
 }  // namespace subfleet

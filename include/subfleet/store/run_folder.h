@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +13,7 @@
 
 namespace subfleet {
 
-// What a run folder says about its run.
+// What a run folder says about its run, as it stands there. ReportedRun has its settings for readers.
 struct RunSummary {
   std::string name;
   std::filesystem::path folder;  // with links followed
@@ -23,15 +22,6 @@ struct RunSummary {
   uint64_t search_bytes = 0;  // exchanged by the other candidates of the search that it won (tune.json)
 
   std::optional<Provenance> provenance = std::nullopt;  // if there is a provenance.json
-
-  // Every setting that config.toml names, by its dotted key ("code.layers.conv2.keep"), as people read it.
-  std::map<std::string, std::string> settings;
-
-  // Settings worth a column; empty where config.toml does not say.
-  std::string model, family, optimizer;
-  std::optional<double> keep, server_lr;
-  std::optional<int64_t> clients;
-  std::optional<uint64_t> seed;
 };
 
 // Reads DIR/rounds.jsonl and DIR/config.toml, of which one may be missing (a run that has just begun), and

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,7 +36,11 @@ std::optional<std::string> other_workers(const Provenance& before, const Provena
 // run's.
 Config going_on(Config config, const Config& saved);
 
-// Throws Error, naming the first setting, if a run that began with `saved` cannot go on with `config`.
-void check_resumed(const Config& saved, const Config& config);
+// The device of the last session; "cpu" if there was none.
+std::string last_device(const std::optional<Provenance>& before);
+
+// The configuration of a run that goes on: the saved one after `change`. Throws Error, naming the first
+// setting, if it changes what a run cannot change.
+Config resumed_config(const Config& saved, const std::function<void(Config&)>& change);
 
 }  // namespace subfleet

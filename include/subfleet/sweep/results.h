@@ -54,4 +54,7 @@ using RoundLog = std::optional<std::vector<RoundRecord>>;
 // logs[run][seed], in the plan's order.
 SweepResults sweep_results(const SweepPlan& plan, const std::vector<std::vector<RoundLog>>& logs);
 
+// Whether there are runs that are over, and every one of them diverged.
+bool all_diverged(const SweepResults& results);
+
 }  // namespace subfleet

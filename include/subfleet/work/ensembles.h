@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "subfleet/config.h"
 #include "subfleet/data.h"
 #include "subfleet/fleet.h"
+#include "subfleet/store/run_folder.h"
 #include "subfleet/thread_pool.h"
 
 // Testing trained models, alone and together.
@@ -33,6 +36,10 @@ struct TrainedModel {
     return data == other.data && eval_samples == other.eval_samples;
   }
 };
+
+// The model of a run's folder. `change` may change the settings that it is tested with. Throws Error if the
+// run has no model, or has gone on since.
+TrainedModel trained_model(const RunSummary& run, const std::function<void(Config&)>& change);
 
 // Several trained models of the same shape and with the same tests, by their numbers.
 struct JoinedModels {

@@ -27,7 +27,4 @@ struct OpenedFleet {
               const std::optional<Provenance>& before);
 };
 
-// The device of the last session; "cpu" if there was none.
-std::string last_device(const std::optional<Provenance>& before);
-
 }  // namespace subfleet

@@ -23,6 +23,11 @@ class SearchObserver {
   virtual void on_round(const RateSearch& search, std::span<const size_t> running, double seconds) = 0;
 };
 
+// The configuration of a search that goes on: the saved one after `change`. A search that has begun looks for
+// one thing in one way: beside what a run cannot change, nothing of tune.* can. Throws Error, naming the
+// first setting.
+Config resumed_search(const Config& saved, const std::function<void(Config&)>& change);
+
 // A search in a folder for the best server learning rate, or another number. `subfleet tune` is one.
 class SearchSession {
  public:
@@ -30,7 +35,7 @@ class SearchSession {
   // this process; the fleet must outlive the session. Call begin() or resume() next. Throws Error if the
   // fleet's data or the weights do not fit, or if the search is impossible.
   SearchSession(Config config, Fleet& fleet, Provenance now,
-                const std::optional<std::filesystem::path>& initial = std::nullopt);
+                std::optional<std::filesystem::path> initial = std::nullopt);
 
   // Begins in a new or empty folder.
   void begin(const std::filesystem::path& folder);

@@ -14,6 +14,9 @@
 
 namespace subfleet {
 
+// Reads the file of a sweep, as parse_sweep does. Throws Error for ensembles, which are an experiment's.
+SweepPlan read_sweep(const std::filesystem::path& file, const std::function<void(Config&)>& change);
+
 // A run of a sweep with one seed, both as numbers of the plan.
 struct SweepTrial {
   size_t run = 0, seed = 0;

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "nn/client_pipeline.h"
+#include "nn/jobs.h"
 #include "nn/trainers.h"
 #include "subfleet/error.h"
-#include "subfleet/fleet/remote/client_messages.h"
-#include "subfleet/server/message.h"
+#include "subfleet/trainer.h"
 
 namespace subfleet {
 namespace {
@@ -33,7 +33,43 @@ void check_size(const JobMessage& message, size_t weights) {
   check_weights(message, weights);
 }
 
+Job job_of(const JobMessage& message, const SubModel* submodel = nullptr) {
+  return {.client = message.client, .row = message.row, .submodel = submodel};
+}
+
+// Without the update.
+UpdateMessage answer(const JobMessage& job, const JobResult& result) {
+  return {.draw = job.draw,
+          .row = job.row,
+          .examples = result.examples,
+          .loss = result.loss,
+          .accuracy = result.accuracy,
+          .update = {}};
+}
+
 }  // namespace
+
+void check_weights(const JobMessage& message, size_t weights) {
+  const Codec& down = find_codec(message.down);
+  if (message.weights.size() == down.encoded_size(weights)) return;
+  throw bad_request("job",
+                    fmt::format("{} bytes of weights; the sub-model's {} weights are {} in {}",
+                                message.weights.size(), weights, down.encoded_size(weights), down.name()));
+}
+
+void decode_weights(const JobMessage& message, std::span<float> weights) {
+  find_codec(message.down).decode(message.weights, job_key(message, Purpose::kWireDown), weights);
+}
+
+UpdateMessage update_message(const JobMessage& job, const JobResult& result, std::span<const float> update) {
+  UpdateMessage message = answer(job, result);
+  encode_update(cohort_of(job), job_of(job), update, message.update);
+  return message;
+}
+
+RandomKey job_key(const JobMessage& job, Purpose purpose) {
+  return job_key(cohort_of(job), job_of(job), purpose);
+}
 
 JobRunner::JobRunner(const ExampleSource& examples, std::string_view device)
     : source_(examples), client_(std::make_unique<ClientPipeline>(host_networks(device))) {
@@ -48,7 +84,7 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
   check_training(message.local);
   const Cohort cohort = cohort_of(message);
   const SubModel submodel = named_submodel(message);
-  const Job job{.client = message.client, .row = message.row, .submodel = &submodel};
+  const Job job = job_of(message, &submodel);
   check_size(message, submodel.size());
   const JobResult result = client_->train(cohort, job, source_, [&](std::span<float> weights) {
     decode_weights(message, weights);
@@ -56,7 +92,8 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
   });
   if (result.outcome == JobOutcome::kRejected)
     throw bad_request(fmt::format("client {}", job.client), result.why);
-  const UpdateMessage reply = update_message(message, result, client_->update());
+  UpdateMessage reply = answer(message, result);
+  client_->send(cohort, job, reply.update);
   client_->release();
   return {.update = encode(reply),
           .client = message.client,

@@ -67,9 +67,7 @@ JobResult RemoteCohort::judge(size_t index, std::span<const std::byte> reply) {
     result.outcome = JobOutcome::kDiverged;
     return result;
   }
-  if (cohort_.squared_norms) result.squared_norm = squared_norm(values_);
-  if (result.examples > 0 && !sum_.add(*asked.submodel, values_, result.examples))
-    result.outcome = JobOutcome::kDiverged;
+  add_update(cohort_, asked, values_, sum_, result);
   return result;
 }
 

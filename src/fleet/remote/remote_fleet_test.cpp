@@ -42,17 +42,6 @@ std::vector<Arrival> reply(std::vector<std::byte> bytes) {
 }
 std::vector<Arrival> reply(const UpdateMessage& update) { return reply(encode(update)); }
 
-// The examples of tiny_fleet(), as a node has them.
-class TinyExamples final : public ExampleSource {
- public:
-  void read_train(uint32_t client, Examples& into) const override { data_.read_train(client, into); }
-  const Examples& test_set() const override { return none_; }
-
- private:
-  SplitFederation data_{std::make_unique<TinyFederation>(kClients), 0, 0.0};
-  Examples none_;
-};
-
 TEST(RemoteFleet, HasTheBitsOfThisProcessInAnyOrderOfArrival) {
   Config f32 = tiny_config(), rotated = tiny_config(), tiers = tiny_config();
   rotated.wire = {.down = "rot4", .up = "rot1"};
@@ -88,6 +77,17 @@ TEST(RemoteFleet, HasTheBitsOfThisProcessInAnyOrderOfArrival) {
     }
   }
 }
+
+// A fleet whose clients do what a test says.
+struct ScriptedFleet {
+  ScriptedTransport transport;
+  ThreadPool pool{1};
+  LocalFleet here = tiny_fleet(pool);
+  RemoteFleet fleet;
+
+  explicit ScriptedFleet(ScriptedTransport::Client client, const Patience& patience = {})
+      : transport(std::move(client)), fleet(transport, here, {.clients = kClients, .patience = patience}) {}
+};
 
 // What a bad client does with its job, and what becomes of it.
 struct Fault {
@@ -160,19 +160,18 @@ struct Outcome {
 // One round in which the client of row 1 does as it likes, and the others are good.
 Outcome round_with(const std::string& codec,
                    const std::function<std::vector<Arrival>(const JobMessage&)>& bad) {
-  ScriptedTransport transport([&](const Outgoing& sent) {
-    const JobMessage job = decode_job(sent.message);
-    EXPECT_EQ(job.client, sent.client);
-    return job.row == 1 ? bad(job) : reply(invented_update(job));
-  });
-  ThreadPool pool(1);
-  LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here, {.clients = kClients, .patience = {.deadline = 0.02}});
+  ScriptedFleet scripted(
+      [&](const Outgoing& sent) {
+        const JobMessage job = decode_job(sent.message);
+        EXPECT_EQ(job.client, sent.client);
+        return job.row == 1 ? bad(job) : reply(invented_update(job));
+      },
+      {.deadline = 0.02});
   Config config = tiny_config();
   config.wire.up = codec;
-  subfleet::Run run(config, fleet);
+  subfleet::Run run(config, scripted.fleet);
   RoundRecord record = run.step();
-  return {{run.weights().begin(), run.weights().end()}, record, transport.results};
+  return {{run.weights().begin(), run.weights().end()}, record, scripted.transport.results};
 }
 
 TEST(RemoteFleet, EveryFaultCostsItsOwnReplyAlone) {
@@ -202,7 +201,7 @@ TEST(RemoteFleet, ANodeOfAnotherFormatIsRejectedWithTheLineThatSaysWhoMustUpdate
   constexpr size_t kFormatAt = 3;
   const TinyExamples examples;
   JobRunner node(examples, "reference");
-  ScriptedTransport transport([&](const Outgoing& job) {
+  ScriptedFleet scripted([&](const Outgoing& job) {
     std::vector<std::byte> bytes(job.message.begin(), job.message.end());
     const uint32_t row = decode_job(job.message).row;
     if (row == 0) bytes[kFormatAt] = std::byte{'3'};
@@ -214,13 +213,10 @@ TEST(RemoteFleet, ANodeOfAnotherFormatIsRejectedWithTheLineThatSaysWhoMustUpdate
       return std::vector<Arrival>{{.kind = Kind::kRefused, .why = error.what()}};
     }
   });
-  ThreadPool pool(1);
-  LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here, {.clients = kClients});
-  subfleet::Run run(tiny_config(), fleet);
+  subfleet::Run run(tiny_config(), scripted.fleet);
   run.step();
   std::vector<std::string> rejected;
-  for (const JobResult& result : transport.results) {
+  for (const JobResult& result : scripted.transport.results) {
     if (result.outcome == JobOutcome::kRejected) rejected.push_back(result.why);
   }
   std::ranges::sort(rejected);
@@ -258,12 +254,8 @@ struct Attempts {
 TEST(RemoteFleet, WithTooFewRepliesTheMissingClientsAreAskedAgainForTheSameRound) {
   const Outcome clean = round_with("f32", [](const JobMessage& job) { return reply(invented_update(job)); });
   Attempts attempts{.asked = {}, .absences = 2};
-  ScriptedTransport transport(std::ref(attempts));
-  ThreadPool pool(1);
-  LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here,
-                    {.clients = kClients, .patience = {.deadline = 0.02, .min_replies = 0.5}});
-  subfleet::Run run(tiny_config(), fleet);
+  ScriptedFleet scripted(std::ref(attempts), {.deadline = 0.02, .min_replies = 0.5});
+  subfleet::Run run(tiny_config(), scripted.fleet);
   const RoundRecord record = run.step();
   EXPECT_TRUE(std::ranges::equal(run.weights(), clean.weights));
   EXPECT_EQ(attempts.asked, (std::map<uint32_t, uint32_t>{{0, 1}, {1, 3}, {2, 3}, {3, 3}}));
@@ -274,12 +266,8 @@ TEST(RemoteFleet, WithTooFewRepliesTheMissingClientsAreAskedAgainForTheSameRound
 
 TEST(RemoteFleet, WithoutEnoughRepliesTheRunStopsAndItsStateIsAsBefore) {
   Attempts attempts{.asked = {}, .absences = 1000};
-  ScriptedTransport transport(std::ref(attempts));
-  ThreadPool pool(1);
-  LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here,
-                    {.clients = kClients, .patience = {.deadline = 0.02, .min_replies = 0.5}});
-  subfleet::Run run(tiny_config(), fleet);
+  ScriptedFleet scripted(std::ref(attempts), {.deadline = 0.02, .min_replies = 0.5});
+  subfleet::Run run(tiny_config(), scripted.fleet);
   try {
     run.step();
     ADD_FAILURE() << "one of four clients answered";
@@ -292,12 +280,8 @@ TEST(RemoteFleet, WithoutEnoughRepliesTheRunStopsAndItsStateIsAsBefore) {
 
 TEST(RemoteFleet, AShareOfExactlyTheRepliesIsEnough) {
   Attempts attempts{.asked = {}, .absences = 1000};
-  ScriptedTransport transport(std::ref(attempts));
-  ThreadPool pool(1);
-  LocalFleet here = tiny_fleet(pool);
-  RemoteFleet fleet(transport, here,
-                    {.clients = kClients, .patience = {.deadline = 0.02, .min_replies = 0.25}});
-  subfleet::Run run(tiny_config(), fleet);
+  ScriptedFleet scripted(std::ref(attempts), {.deadline = 0.02, .min_replies = 0.25});
+  subfleet::Run run(tiny_config(), scripted.fleet);
   EXPECT_EQ(run.step().outcomes[JobOutcome::kTrained], 1u);
 }
 

@@ -32,8 +32,6 @@ CudaState& state_of(ServerState* state) {
   return *mine;
 }
 
-bool is_lossless(const Wire& wire) { return wire.down->lossless() && wire.up->lossless(); }
-
 size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places, size_t bytes) {
   constexpr size_t kMostJobs = 12'000;
   size_t taken = 0, count = 0, of_one = 0;

@@ -50,8 +50,6 @@ struct Group {
 // The state as this trainer made it; throws Error for another's.
 CudaState& state_of(ServerState* state);
 
-bool is_lossless(const Wire& wire);
-
 // How many of the first of these jobs there is memory for, at least one, and no more than a launch can count.
 size_t wave_size(std::span<const Cohort> cohorts, std::span<const Place> places, size_t bytes);
 

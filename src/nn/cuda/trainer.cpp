@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "nn/cuda/client_steps.h"
@@ -249,12 +248,8 @@ class CudaTrainer final : public Trainer {
     const size_t count = place.examples.count;
     for (uint32_t epoch = 0; epoch < cohort.how.epochs; ++epoch) {
       const auto order = std::span(host_orders_).subspan(place.order + epoch * count, count);
-      if (epoch == 0) {
-        std::iota(order.begin(), order.end(), 0u);
-      } else {
-        std::copy_n(order.begin() - static_cast<std::ptrdiff_t>(count), count, order.begin());
-      }
-      if (cohort.how.shuffle) random.shuffle(order);
+      if (epoch > 0) std::copy_n(order.begin() - static_cast<std::ptrdiff_t>(count), count, order.begin());
+      order_examples(random, cohort.how, epoch, order);
     }
   }
 

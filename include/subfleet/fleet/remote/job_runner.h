@@ -3,14 +3,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "subfleet/examples.h"
+#include "subfleet/random.h"
+#include "subfleet/round.h"
+#include "subfleet/server/message.h"
 
+// The client's end of a job that travels as a message.
 namespace subfleet {
 
 class ClientPipeline;
+
+// Throws Error if the message does not have the weights of a sub-model of this size. Takes no memory.
+void check_weights(const JobMessage& message, size_t weights);
+
+// The weights as they arrive, decoded; as many as the sub-model has.
+void decode_weights(const JobMessage& message, std::span<float> weights);
+
+// The answer of a client that has trained by itself, with its update, encoded.
+UpdateMessage update_message(const JobMessage& job, const JobResult& result, std::span<const float> update);
+
+// Names the job's random numbers.
+RandomKey job_key(const JobMessage& job, Purpose purpose);
 
 // What a node sends back for a job, and what it may tell its owner about it.
 struct RanJob {
