@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "subfleet/config.h"
 #include "subfleet/store/provenance.h"
 #include "subfleet/store/round_log.h"
 
@@ -17,8 +18,9 @@ namespace subfleet {
 // What a run folder says about its run.
 struct RunSummary {
   std::string name;
-  std::filesystem::path folder;  // with links followed
-  std::string config;            // config.toml as it stands; empty if there is none
+  std::filesystem::path folder;                        // with links followed
+  std::string config;                                  // config.toml as it stands; empty if there is none
+  std::optional<Config> parsed_config = std::nullopt;  // the same, if this version knows all its settings
   std::vector<RoundRecord> rounds;
   uint64_t search_bytes = 0;  // exchanged by the other candidates of the search that it won (tune.json)
 
