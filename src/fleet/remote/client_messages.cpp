@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "nn/jobs.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
 
 RandomKey job_key(const JobMessage& job, Purpose purpose) {
-  return job_key(cohort_of(job), {.client = job.client, .row = job.row}, purpose);
+  return {.seed = job.seed, .round = job.draw, .client = job.client, .purpose = purpose};
 }
 
 void check_weights(const JobMessage& message, size_t weights) {

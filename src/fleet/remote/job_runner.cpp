@@ -9,7 +9,6 @@
 #include "nn/trainers.h"
 #include "subfleet/error.h"
 #include "subfleet/fleet/remote/client_messages.h"
-#include "subfleet/server/message.h"
 
 namespace subfleet {
 namespace {
@@ -47,7 +46,7 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
   std::exchange(bytes, {});  // each copy of the weights goes as soon as there is the next
   check_training(message.local);
   const Cohort cohort = cohort_of(message);
-  const SubModel submodel = named_submodel(message);
+  const SubModel submodel = submodels_.of(message);
   const Job job{.client = message.client, .row = message.row, .submodel = &submodel};
   check_size(message, submodel.size());
   const JobResult result = client_->train(cohort, job, source_, [&](std::span<float> weights) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "subfleet/examples.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet {
 
@@ -41,6 +42,7 @@ class JobRunner {
  private:
   const ExampleSource& source_;
   std::unique_ptr<ClientPipeline> client_;
+  NamedSubModels submodels_;  // for a node with several clients of one round
 };
 
 }  // namespace subfleet
