@@ -102,11 +102,9 @@ TEST(Pool, RefusesWhatANewerSubfleetWrote) {
   EXPECT_EQ(text.rfind(R"({"format":1,)", 0), 0u);
   write_file(trial.path, text.replace(10, 1, "2"));
   EXPECT_THROW(pool.measured(experiment, 0), Error);
-  const fs::path times = folder / "times.jsonl";
   pool.add_time(std::span(&trial, 1), 3);
   EXPECT_EQ(pool.seconds(std::span(&experiment, 1)), std::nullopt) << "of one of two";
-  write_file(times, R"({"format": 2, "seconds": 3, "trials": []})"
-                    "\n");
+  write_file(folder / "times.jsonl", "{\"format\": 2, \"seconds\": 3, \"trials\": []}\n");
   EXPECT_THROW(pool.seconds(std::span(&experiment, 1)), Error);
 }
 

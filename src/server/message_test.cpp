@@ -101,7 +101,7 @@ TEST(Message, OfAnotherFormatSaysWhoMustUpdate) {
 }
 
 TEST(Message, NamesMadeAgainAndAgainAreThoseMadeOnce) {
-  const ModelSpec models[] = {find_model("emnist-mlp"), find_model("emnist62"),
+  const ModelSpec models[] = {find_model("emnist-mlp"), find_model("emnist-cnn"),
                               parse_model(model_toml(find_model("emnist-mlp")) + "\n", "own")};
   ModelTexts texts;
   for (const ModelSpec& model : {models[0], models[0], models[1], models[2], models[0]})
@@ -126,13 +126,13 @@ TEST(Message, NamesMadeAgainAndAgainAreThoseMadeOnce) {
            [](JobMessage& m) {
              m.code.tiers = {1, 0.5};
            },
-           [](JobMessage& m) { m.client += 1; }, [](JobMessage& m) { m.model = "emnist62"; }}) {
+           [](JobMessage& m) { m.client += 1; }, [](JobMessage& m) { m.model = "emnist-cnn"; }}) {
     change(message);
     expect_same(message);
   }
   message.code.family = "no such";
   EXPECT_THROW(submodels.of(message), Error);
-  message.code.family = "gold";
+  message.code.family = "cwc";
   expect_same(message);
 }
 
