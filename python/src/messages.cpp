@@ -42,9 +42,9 @@ class BoundJob : public JobMessage {
     const std::lock_guard lock(mutex_);
     if (given_.empty()) {
       check_weights(*this, size);  // before the memory is taken
-      std::vector<float> weights(size);
-      decode_weights(*this, weights);
-      given_ = std::move(weights);
+      std::vector<float> decoded(size);
+      decode_weights(*this, decoded);
+      given_ = std::move(decoded);
     }
     return given_;
   }
