@@ -8,6 +8,7 @@
 
 #include "subfleet/batch_fleet.h"
 #include "subfleet/data.h"
+#include "subfleet/server/model_texts.h"
 #include "subfleet/trainer.h"
 
 namespace subfleet {
@@ -59,6 +60,7 @@ class LocalFleet final : public BatchFleet {
   SplitFederation data_;
   FleetExamples examples_;
   std::unique_ptr<Trainer> trainer_;
+  ModelTexts texts_;
 };
 
 }  // namespace subfleet

@@ -1,5 +1,11 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -18,19 +24,40 @@ std::vector<std::byte> copy_of(const nb::bytes& bytes) {
   return {all.begin(), all.end()};
 }
 
-// What arrived at the client.
-std::vector<float> given_weights(const JobMessage& job) {
-  const size_t size = named_submodel(job).size();
-  check_weights(job, size);  // before the memory is taken
-  std::vector<float> weights(size);
-  decode_weights(job, weights);
-  return weights;
-}
+// A job's message and, once somebody has asked, what it says. For any number of threads, without the GIL.
+class BoundJob : public JobMessage {
+ public:
+  explicit BoundJob(JobMessage message) : JobMessage(std::move(message)) {}
 
-UpdateMessage reply(const JobMessage& job, const In<float>& trained, uint32_t examples, double loss,
+  const SubModel& submodel() {
+    const std::lock_guard lock(mutex_);
+    if (!submodel_) submodel_.emplace(named_submodel(*this));
+    return *submodel_;
+  }
+
+  // What arrived at the client.
+  const std::vector<float>& given_weights() {
+    const size_t size = submodel().size();
+    const std::lock_guard lock(mutex_);
+    if (given_.empty()) {
+      check_weights(*this, size);  // before the memory is taken
+      std::vector<float> decoded(size);
+      decode_weights(*this, decoded);
+      given_ = std::move(decoded);
+    }
+    return given_;
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::optional<SubModel> submodel_;
+  std::vector<float> given_;
+};
+
+UpdateMessage reply(BoundJob& job, const In<float>& trained, uint32_t examples, double loss,
                     double accuracy) {
   const nb::gil_scoped_release release;
-  std::vector<float> update = given_weights(job);
+  std::vector<float> update = job.given_weights();
   check_size("trained weights", trained.size(), update.size());
   make_update(span_of(trained), update);
   return update_message(job, {.examples = examples, .loss = loss, .accuracy = accuracy}, update);
@@ -70,53 +97,52 @@ JobMessage make_job(const ModelSpec& model, const Config& config, uint32_t round
   return job;
 }
 
-void bind_job_fields(nb::class_<JobMessage>& type) {
+void bind_job_fields(nb::class_<BoundJob>& type) {
   type.def_ro("model", &JobMessage::model, "A name of the zoo, or a model file's text.")
-      .def_prop_ro("family", [](const JobMessage& self) { return self.code.family; })
-      .def_prop_ro("keep", [](const JobMessage& self) { return self.code.keep; })
-      .def_prop_ro("rescale", [](const JobMessage& self) { return self.code.rescale; })
+      .def_prop_ro("family", [](const BoundJob& self) { return self.code.family; })
+      .def_prop_ro("keep", [](const BoundJob& self) { return self.code.keep; })
+      .def_prop_ro("rescale", [](const BoundJob& self) { return self.code.rescale; })
       .def_ro("seed", &JobMessage::seed)
       .def_ro("draw", &JobMessage::draw, "Which draw of clients, masks and orders.")
       .def_ro("rows", &JobMessage::rows, "Clients of the round.")
       .def_ro("row", &JobMessage::row, "This client's, in the round's code books.")
       .def_ro("client", &JobMessage::client)
-      .def_prop_ro("epochs", [](const JobMessage& self) { return self.local.epochs; })
-      .def_prop_ro("batch", [](const JobMessage& self) { return self.local.batch; })
-      .def_prop_ro("client_lr", [](const JobMessage& self) { return self.local.client_lr; })
-      .def_prop_ro("momentum", [](const JobMessage& self) { return self.local.momentum; })
-      .def_prop_ro("weight_decay", [](const JobMessage& self) { return self.local.weight_decay; })
-      .def_prop_ro("proximal", [](const JobMessage& self) { return self.local.proximal; })
-      .def_prop_ro("shuffle", [](const JobMessage& self) { return self.local.shuffle; })
+      .def_prop_ro("epochs", [](const BoundJob& self) { return self.local.epochs; })
+      .def_prop_ro("batch", [](const BoundJob& self) { return self.local.batch; })
+      .def_prop_ro("client_lr", [](const BoundJob& self) { return self.local.client_lr; })
+      .def_prop_ro("momentum", [](const BoundJob& self) { return self.local.momentum; })
+      .def_prop_ro("weight_decay", [](const BoundJob& self) { return self.local.weight_decay; })
+      .def_prop_ro("proximal", [](const BoundJob& self) { return self.local.proximal; })
+      .def_prop_ro("shuffle", [](const BoundJob& self) { return self.local.shuffle; })
       .def_ro("down", &JobMessage::down, "The codec of the weights.")
       .def_ro("up", &JobMessage::up, "The codec of the update.")
       .def_prop_ro(
-          "weights", [](const JobMessage& self) { return bytes_of(self.weights); }, "As they travel.");
+          "weights", [](const BoundJob& self) { return bytes_of(self.weights); }, "As they travel.");
 }
 
 void bind_job_message(nb::module_& m) {
-  nb::class_<JobMessage> type(
-      m, "JobMessage",
-      "What travels to a client: which sub-model it gets, by the few numbers that name "
-      "it, how to train it, and its weights as the codec `down` has encoded them.");
+  nb::class_<BoundJob> type(m, "JobMessage",
+                            "What travels to a client: which sub-model it gets, by the few numbers that name "
+                            "it, how to train it, and its weights as the codec `down` has encoded them.");
   bind_job_fields(type);
   type.def(
           "__init__",
-          [](JobMessage* self, const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
+          [](BoundJob* self, const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
              uint32_t client, const In<float>& weights) {
-            new (self) JobMessage(make_job(model, config, round, row, client, weights));
+            new (self) BoundJob(make_job(model, config, round, row, client, weights));
           },
           nb::arg("model"), nb::arg("config"), nb::arg("round"), nb::arg("row"), nb::arg("client"),
           nb::arg("weights"),
           "The job of the client with that row in a round, counted from 1; `weights` are the whole model's.")
-      .def("submodel", &named_submodel, nb::call_guard<nb::gil_scoped_release>(),
-           "The sub-model that the message names.")
+      .def("submodel", &BoundJob::submodel, nb::rv_policy::reference_internal,
+           nb::call_guard<nb::gil_scoped_release>(), "The sub-model that the message names.")
       .def(
           "given_weights",
-          [](const JobMessage& job) {
+          [](BoundJob& job) {
             std::vector<float> weights;
             {
               const nb::gil_scoped_release release;
-              weights = given_weights(job);
+              weights = job.given_weights();
             }
             return array_of(std::move(weights));
           },
@@ -127,16 +153,17 @@ void bind_job_message(nb::module_& m) {
           "accuracy are running means over its epochs, as it trains.")
       .def(
           "example_orders",
-          [](const JobMessage& job, uint32_t examples) {
+          [](const BoundJob& job, uint32_t examples) {
             return orders_of(job_key(job, Purpose::kBatchOrder), job.local, examples);
           },
           nb::arg("examples"),
           "The order in which the client sees its examples in each epoch, as Subfleet's trainers have it.")
       .def(
-          "encode", [](const JobMessage& job) { return bytes_of(encode(job)); }, "As it travels.")
+          "encode", [](const BoundJob& job) { return bytes_of(encode(job)); }, "As it travels.")
       .def_static(
-          "decode", [](const nb::bytes& bytes) { return decode_job(span_of(bytes)); }, nb::arg("message"),
-          "Raises Error for bytes that are no such message.");
+          "decode",
+          [](const nb::bytes& bytes) { return std::make_unique<BoundJob>(decode_job(span_of(bytes))); },
+          nb::arg("message"), "Raises Error for bytes that are no such message.");
 }
 
 }  // namespace
@@ -161,6 +188,10 @@ void bind_messages(nb::module_& m) {
           "decode", [](const nb::bytes& bytes) { return decode_update(span_of(bytes)); }, nb::arg("message"),
           "Raises Error for bytes that are no such message.");
   bind_job_message(m);
+  m.attr("MESSAGE_FORMAT") = kMessageFormat;
+  m.def("check_peer", &check_peer, nb::arg("what"), nb::arg("number"), nb::arg("readers"), nb::arg("sender"),
+        nb::arg("reader"),
+        "Raises Error, in a line that says who must update, unless the sender's number is the reader's.");
   m.def(
       "example_orders",
       [](const Config& config, uint32_t round, uint32_t client, uint32_t examples) {

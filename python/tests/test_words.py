@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import subfleet
+from subfleet import _core
 from support import config
 
 
@@ -201,6 +202,16 @@ class Messages(unittest.TestCase):
         difference = (given + update) - given
         sent = subfleet.Codec("int8").transmit(difference, seed=7, draw=1, client=5, direction="up")
         self.assertTrue((subfleet.Codec("int8").decode(answer.update, sub.size, 7, 1, 5) == sent).all())
+        given *= 2  # it is the caller's
+        self.assertTrue((job.given_weights() == arrived).all())
+        self.assertIs(job.submodel(), sub)
+
+    def test_a_peer_of_another_format_is_told_who_must_update(self):
+        for ours, says in ((1, "2 of a newer node; this server speaks format 1: update the server"),
+                           (3, "2 of an older node; this server speaks format 3: update the node")):
+            with self.assertRaisesRegex(subfleet.Error, says):
+                _core.check_peer("format", 2, ours, "node", "server")
+        _core.check_peer("format", 2, 2, "node", "server")
 
     def test_garbage_is_refused(self):
         for garbage in (b"", b"SFJ1", b"x" * 100):

@@ -74,6 +74,18 @@ class DepthCheck {
   size_t line_ = 1, dots_ = 0, open_ = 0;
 };
 
+void walk(const toml::table& table, const std::string& prefix,
+          const std::function<void(const std::string& name, const toml::node& value)>& visit) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    if (const toml::table* inner = node.as_table()) {
+      walk(*inner, name + ".", visit);
+    } else {
+      visit(name, node);
+    }
+  }
+}
+
 }  // namespace
 
 toml::table parse_toml(std::string_view text, std::string_view source) {
@@ -88,6 +100,11 @@ toml::table parse_toml(std::string_view text, std::string_view source) {
   } catch (const toml::parse_error& error) {
     throw error_at(source, error.source().begin.line, error.description());
   }
+}
+
+void for_each_value(const toml::table& table,
+                    const std::function<void(const std::string& name, const toml::node& value)>& visit) {
+  walk(table, "", visit);
 }
 
 std::string value_text(const toml::node& node) {

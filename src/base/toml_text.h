@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@ namespace subfleet {
 // whose keys and brackets nest deeper than ours ever do, before a parser recurses into it. Throws Error,
 // "SOURCE: line N: why".
 toml::table parse_toml(std::string_view text, std::string_view source);
+
+// Every value of a table and of the tables in it, under its dotted name: "code.keep".
+void for_each_value(const toml::table& table,
+                    const std::function<void(const std::string& name, const toml::node& value)>& visit);
 
 // A value on one line, as people read it: a text without quotes, 0.03, [1, 0.5].
 std::string value_text(const toml::node& node);

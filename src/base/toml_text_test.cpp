@@ -26,6 +26,15 @@ std::string complaint(const std::string& text) {
   return "none";
 }
 
+TEST(TomlText, ValuesAreVisitedUnderTheirDottedNames) {
+  std::string seen;
+  for_each_value(parse_toml("a = 1\nb.c = [2, 3]\n[b.d]\n'e f' = 'x'\n[g]", "f.toml"),
+                 [&](const std::string& name, const toml::node& value) {
+                   seen += fmt::format("{}={};", name, value_text(value));
+                 });
+  EXPECT_EQ(seen, "a=1;b.c=[2, 3];b.d.e f=x;");
+}
+
 TEST(TomlText, DepthIsRefusedWithItsLineBeforeItIsParsed) {
   for (const size_t depth : {size_t{20}, size_t{40'000}}) {
     const std::string key = repeated("a.", depth) + "a", quoted = repeated("\"a\" . ", depth) + "a";

@@ -100,7 +100,7 @@ std::string settings_part(const PageRuns& shown) {
     part += fmt::format("<details class=\"card\" data-s=\"{}\"{}><summary>{}</summary>\n", i,
                         shown.groups.size() == 1 ? " open=\"\"" : "", escape_markup(group.name));
     for (const size_t member : group.members) {
-      const auto config = config_of(shown.runs[member]);
+      const auto& config = shown.runs[member].parsed_config;
       if (!config) continue;
       part += fmt::format("<pre class=\"command\">{}</pre>\n",
                           escape_markup(train_command(shown.runs[member], *config)));

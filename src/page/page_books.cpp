@@ -5,7 +5,6 @@
 
 #include "page/layer_bytes.h"
 #include "page/page_parts.h"
-#include "page/run_command.h"
 #include "subfleet/base/text.h"
 #include "subfleet/charts/book_picture.h"
 #include "subfleet/codes/quality.h"
@@ -83,7 +82,7 @@ std::string books_part(const PageRuns& shown) {
   BookPictures pictures;
   std::string part;
   for (size_t i = 0; i < shown.groups.size(); ++i) {
-    const auto config = config_of(shown.first_of(i));
+    const auto& config = shown.first_of(i).parsed_config;
     if (!config || !quickly_drawn(*config)) continue;
     std::string figures;
     try {

@@ -6,7 +6,6 @@
 #include "charts/chart_style.h"
 #include "page/layer_bytes.h"
 #include "page/page_parts.h"
-#include "page/run_command.h"
 #include "subfleet/base/file.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
@@ -100,7 +99,7 @@ std::string bytes_part(const PageRuns& shown) {
   std::vector<std::vector<LayerBytes>> layers(shown.groups.size());
   double most = 0;
   for (size_t i = 0; i < shown.groups.size(); ++i) {
-    const auto config = config_of(shown.first_of(i));
+    const auto& config = shown.first_of(i).parsed_config;
     if (!config || !quickly_drawn(*config)) continue;
     try {
       layers[i] = bytes_by_layer(shown.first_of(i), *config);

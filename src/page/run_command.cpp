@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include "subfleet/base/text.h"
-#include "subfleet/error.h"
-#include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {
@@ -42,15 +40,6 @@ std::string bare_value(const std::string& toml) {
 }
 
 }  // namespace
-
-std::optional<Config> config_of(const RunSummary& run) {
-  if (run.config.empty() || run.folder.empty()) return std::nullopt;
-  try {
-    return load_config(run.folder / "config.toml");
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
 
 std::string train_command(const RunSummary& run, const Config& config) {
   std::map<std::string, std::string> usual;

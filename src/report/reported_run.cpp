@@ -8,29 +8,28 @@
 
 #include "base/hash.h"
 #include "base/toml_text.h"
+#include "store/saved_config_table.h"
 #include "subfleet/base/file.h"
 #include "subfleet/base/text.h"
+#include "subfleet/error.h"
 #include "subfleet/store/saved_config.h"
 
 namespace subfleet {
 namespace {
 
-void collect_settings(const toml::table& table, const std::string& prefix,
-                      std::map<std::string, std::string>& settings) {
-  for (const auto& [key, node] : table) {
-    const std::string name = prefix + one_line(key.str());
-    if (const auto* inner = node.as_table()) {
-      collect_settings(*inner, name + ".", settings);
-    } else {
-      settings[name] = value_text(node);
+void read_settings(ReportedRun& run) {
+  const std::filesystem::path path = run.folder / "config.toml";
+  const toml::table table = parse_toml(run.config, path.string());
+  const auto text = [&](const char* key) { return one_line(table.at_path(key).value_or(std::string())); };
+  for_each_value(table, [&](const std::string& name, const toml::node& value) {
+    run.settings[one_line(name)] = value_text(value);
+  });
+  if (!run.config.empty()) {
+    try {
+      run.parsed_config = read_saved_config(table, path);
+    } catch (const Error&) {  // of another version, whose settings can be shown all the same
     }
   }
-}
-
-void read_settings(ReportedRun& run) {
-  const toml::table table = parse_toml(run.config, (run.folder / "config.toml").string());
-  const auto text = [&](const char* key) { return one_line(table.at_path(key).value_or(std::string())); };
-  collect_settings(table, "", run.settings);
   run.model = text("model.name");
   run.family = text("code.family");
   run.optimizer = text("server.optimizer");

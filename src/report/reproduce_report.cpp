@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/format.h"
 #include "report/markdown.h"
 #include "report/sweep_chart.h"
 #include "reproduce/predictors.h"
@@ -234,11 +235,9 @@ std::string reproduce_json(const ExperimentResult& result) {
                       {"paper", paper},
                       {"readings", std::move(readings)}});
   }
-  const Json all = {{"experiment", result.experiment->name},
-                    {"title", result.experiment->title},
-                    {"paper", result.experiment->paper},
-                    {"trained_by", result.trainers},
-                    {"values", std::move(values)}};
+  const Json all = {{"format", kResultFormat},           {"experiment", result.experiment->name},
+                    {"title", result.experiment->title}, {"paper", result.experiment->paper},
+                    {"trained_by", result.trainers},     {"values", std::move(values)}};
   return all.dump(1);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "report/markdown.h"
 #include "subfleet/base/text.h"
 #include "subfleet/report/table.h"
@@ -155,11 +156,9 @@ std::string sweep_markdown(const SweepResults& results) {
 }
 
 std::string sweep_json(const SweepResults& results) {
-  Json json = {{"title", results.title},
-               {"trained_by", results.trainers},
-               {"baseline", nullptr},
-               {"target", results.target},
-               {"last_rounds", value_or_null(results.last_rounds)},
+  Json json = {{"format", kResultFormat},        {"title", results.title},
+               {"trained_by", results.trainers}, {"baseline", nullptr},
+               {"target", results.target},       {"last_rounds", value_or_null(results.last_rounds)},
                {"runs", Json::array()}};
   if (results.baseline) json["baseline"] = results.runs[*results.baseline].name;
   for (const RunResult& run : results.runs) json["runs"].push_back(run_json(run));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/toml_text.h"
@@ -15,6 +15,7 @@
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/reproduce/measures.h"
+#include "sweep/plan_table.h"
 
 namespace subfleet {
 namespace {
@@ -135,22 +136,9 @@ void add_values(const toml::table& table, std::vector<ExpectedValue>& values) {
   }
 }
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
-void flatten(const toml::table& table, const std::string& prefix, Settings& into) {
-  for (const auto& [key, node] : table) {
-    const std::string name = prefix + std::string(key.str());
-    if (const toml::table* inner = node.as_table()) {
-      flatten(*inner, name + ".", into);
-    } else {
-      into.emplace_back(name, value_text(node));
-    }
-  }
-}
-
 struct Reading {
   std::string name;
-  Settings settings;
+  std::vector<std::pair<std::string, std::string>> settings;
 };
 
 std::vector<Reading> readings_of(const toml::table& file) {
@@ -162,7 +150,11 @@ std::vector<Reading> readings_of(const toml::table& file) {
     check_keys(table, "key of a reading", {"name", "settings"});
     Reading& reading = readings.emplace_back(Reading{text_of(table, "name"), {}});
     if (reading.name.empty()) throw bad_request("reading", "every [[reading]] needs a name");
-    if (const toml::table* settings = table["settings"].as_table()) flatten(*settings, "", reading.settings);
+    if (const toml::table* settings = table["settings"].as_table()) {
+      for_each_value(*settings, [&](const std::string& key, const toml::node& value) {
+        reading.settings.emplace_back(key, value_text(value));
+      });
+    }
   }
   return readings;
 }
@@ -216,14 +208,11 @@ void check_values(const Experiment& experiment) {
   }
 }
 
-// The file without what is an experiment's own, as a sweep file.
-std::string sweep_text(const toml::table& file, ExperimentKind kind) {
-  toml::table rest = file;
-  for (const std::string& key : kOwnKeys) rest.erase(key);
-  if (kind == ExperimentKind::kFacts) rest.insert_or_assign("seeds", toml::array{0});
-  std::ostringstream text;
-  text << rest;
-  return text.str();
+// The file without what is an experiment's own: a sweep file.
+toml::table as_sweep(toml::table file, ExperimentKind kind) {
+  for (const std::string& key : kOwnKeys) file.erase(key);
+  if (kind == ExperimentKind::kFacts) file.insert_or_assign("seeds", toml::array{0});
+  return file;
 }
 
 }  // namespace
@@ -248,7 +237,7 @@ Claim parse_claim(const std::string& text) {
 Experiment parse_experiment(std::string_view text, const std::string& name,
                             const std::function<void(Config&, ExperimentKind)>& change) {
   const std::string source = name + ".toml";
-  const toml::table file = parse_toml(text, source);
+  toml::table file = parse_toml(text, source);
   Experiment experiment;
   experiment.name = name;
   std::vector<Reading> readings;
@@ -276,10 +265,11 @@ Experiment parse_experiment(std::string_view text, const std::string& name,
   } catch (const Error& error) {
     throw bad_request(source, error.what());
   }
+  const toml::table sweep = as_sweep(std::move(file), experiment.kind);
   for (const Reading& reading : readings) {
     experiment.readings.push_back(reading.name);
     if (!experiment.runs_of.empty()) continue;
-    experiment.plans.push_back(parse_sweep(sweep_text(file, experiment.kind), source, [&](Config& config) {
+    experiment.plans.push_back(read_sweep(sweep, source, [&](Config& config) {
       for (const auto& [key, value] : reading.settings) set(config, key, value);
       change(config, experiment.kind);
     }));

@@ -10,10 +10,11 @@
 #include <set>
 #include <sstream>
 
+#include "base/format.h"
+#include "search/search_value.h"
 #include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/search/candidate_runs.h"
-#include "subfleet/search/search_report.h"
 #include "subfleet/sweep/sweep_folder.h"
 
 namespace subfleet {
@@ -33,7 +34,9 @@ template <typename Read>
 auto load(const fs::path& path, const Read& read) -> std::optional<decltype(read(Json()))> {
   if (!fs::exists(path)) return std::nullopt;
   try {
-    return read(Json::parse(read_file(path)));
+    const Json json = Json::parse(read_file(path));
+    check_result_format(json, path.string());
+    return read(json);
   } catch (const Json::exception&) {
     throw bad_request(path.string(), "is damaged; remove it, and it is made again");
   }
@@ -95,6 +98,7 @@ std::map<std::string, double> read_times(const fs::path& path) {
   for (std::string line; std::getline(file, line);) {
     try {
       const Json one = Json::parse(line);
+      check_result_format(one, path.string());
       const auto names = one.at("trials").get<std::vector<std::string>>();
       const double share = one.at("seconds").get<double>() / static_cast<double>(names.size());
       for (const std::string& name : names) times[name] += share;
@@ -241,7 +245,8 @@ void Pool::add_time(std::span<const Trial> together, double seconds) const {
   for (const Trial& trial : together) names.push_back(trial.path.filename().string());
   const fs::path times = path_ / kTimes;
   const std::string before = fs::exists(times) ? read_file(times) : "";
-  write_file(times, before + Json{{"seconds", seconds}, {"trials", names}}.dump() + "\n");
+  write_file(times,
+             before + Json{{"format", kResultFormat}, {"seconds", seconds}, {"trials", names}}.dump() + "\n");
 }
 
 std::optional<double> Pool::seconds(std::span<const Experiment> experiments) const {
@@ -283,7 +288,7 @@ bool is_finished(const Trial& trial) {
 }
 
 void save(const Trial& trial, const RateSearch& search, const std::string& trainer) {
-  auto json = nlohmann::ordered_json::parse(search_json(search, trial.config));
+  auto json = search_value(search, trial.config);
   json["trained_by"] = trainer;
   write_file(trial.path, json.dump() + "\n");
 }
@@ -292,13 +297,18 @@ void save(const Trial& trial, std::span<const std::optional<uint32_t>> rounds, c
   Json rates = Json::array();
   for (size_t i = 0; i < rounds.size(); ++i)
     rates.push_back({{"log10", trial.rates[i]}, {"rounds", rounds[i] ? Json(*rounds[i]) : Json(nullptr)}});
-  write_file(trial.path, Json{{"rates", rates}, {"trained_by", trainer}}.dump() + "\n");
+  write_file(trial.path,
+             Json{{"format", kResultFormat}, {"rates", rates}, {"trained_by", trainer}}.dump() + "\n");
 }
 
 void save(const Trial& ensemble, const std::optional<Evaluation>& test) {
-  nlohmann::ordered_json json{{"accuracy", nullptr}, {"loss", nullptr}, {"examples", 0}};
-  if (test)
-    json = {{"accuracy", test->accuracy()}, {"loss", test->mean_loss()}, {"examples", test->examples}};
+  nlohmann::ordered_json json{
+      {"format", kResultFormat}, {"accuracy", nullptr}, {"loss", nullptr}, {"examples", 0}};
+  if (test) {
+    json["accuracy"] = test->accuracy();
+    json["loss"] = test->mean_loss();
+    json["examples"] = test->examples;
+  }
   auto members = nlohmann::ordered_json::array();
   std::set<std::string> trainers;
   uint32_t rounds = 0;

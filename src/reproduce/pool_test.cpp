@@ -92,6 +92,22 @@ TEST(Pool, KeepsWhatSearchesFound) {
   EXPECT_EQ(pool.trainers(experiment), std::vector<std::string>{"somebody"});
 }
 
+TEST(Pool, RefusesWhatANewerSubfleetWrote) {
+  const TemporaryFolder folder;
+  const Experiment experiment = experiment_of(ExperimentKind::kSearches);
+  const Pool pool(folder.path());
+  const Trial trial = pool.trials(experiment)[0];
+  save(trial, search_with(valley), "somebody");
+  std::string text = read_file(trial.path);
+  EXPECT_EQ(text.rfind(R"({"format":1,)", 0), 0u);
+  write_file(trial.path, text.replace(10, 1, "2"));
+  EXPECT_THROW(pool.measured(experiment, 0), Error);
+  pool.add_time(std::span(&trial, 1), 3);
+  EXPECT_EQ(pool.seconds(std::span(&experiment, 1)), std::nullopt) << "of one of two";
+  write_file(folder / "times.jsonl", "{\"format\": 2, \"seconds\": 3, \"trials\": []}\n");
+  EXPECT_THROW(pool.seconds(std::span(&experiment, 1)), Error);
+}
+
 TEST(Pool, KeepsTheRoundsOfRates) {
   const TemporaryFolder folder;
   Experiment experiment = experiment_of(ExperimentKind::kRates);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
+#include "search/search_value.h"
 #include "subfleet/base/text.h"
 
 namespace subfleet {
@@ -136,7 +138,7 @@ std::string explain_cost(const RateSearch& search) {
   return text;
 }
 
-std::string search_json(const RateSearch& search, const Config& config) {
+Json search_value(const RateSearch& search, const Config& config) {
   const SearchPlan& plan = search.plan();
   Json steps = Json::array(), candidates = Json::array();
   for (const SearchStep& step : search.steps()) {
@@ -144,7 +146,8 @@ std::string search_json(const RateSearch& search, const Config& config) {
         {{"kind", kind_name(step.kind)}, {"candidates", step.candidates}, {"rounds", step.rounds}});
   }
   for (const Candidate& candidate : search.candidates()) candidates.push_back(candidate_json(candidate));
-  Json json = {{"method", config.tune.method},
+  Json json = {{"format", kResultFormat},
+               {"method", config.tune.method},
                {"parameter", config.tune.parameter},
                {"outcome", outcome_name(search.outcome())},
                {"best", nullptr},
@@ -162,7 +165,11 @@ std::string search_json(const RateSearch& search, const Config& config) {
     json["rounds"] = search.candidates()[*search.best()].rounds.size();
     if (search.outcome() == Outcome::kFound) json["chosen"] = search.chosen();
   }
-  return json.dump(2) + "\n";
+  return json;
+}
+
+std::string search_json(const RateSearch& search, const Config& config) {
+  return search_value(search, config).dump(2) + "\n";
 }
 
 }  // namespace subfleet

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "base/toml_text.h"
+#include "server/config_table.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/model.h"
@@ -328,17 +329,6 @@ Key find_key(std::string_view name) {
   throw unknown_name("setting", name, known);
 }
 
-void read_table(Config& config, const toml::table& table, const std::string& prefix) {
-  for (const auto& [name, node] : table) {
-    const std::string full = prefix + std::string(name.str());
-    if (const toml::table* inner = node.as_table()) {
-      read_table(config, *inner, full + ".");
-    } else {
-      find_key(full).read(config, node);
-    }
-  }
-}
-
 void check_schedule(std::string_view section, const ScheduleOptions& options, const Config& config) {
   const std::vector<std::string> names = schedule_names();
   if (std::ranges::find(names, options.schedule) == names.end())
@@ -392,10 +382,14 @@ NumericSetting numeric_setting(const Config& config, std::string_view name) {
 }
 
 Config parse_config(std::string_view text, std::string_view source) {
+  return read_config(parse_toml(text, source), source);
+}
+
+Config read_config(const toml::table& table, std::string_view source) {
   Config config;
-  const toml::table table = parse_toml(text, source);
   try {
-    read_table(config, table, "");
+    for_each_value(
+        table, [&](const std::string& name, const toml::node& value) { find_key(name).read(config, value); });
   } catch (const Error& error) {
     throw bad_request(source, error.what());
   }

@@ -6,10 +6,12 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "subfleet/error.h"
-#include "subfleet/round_masks.h"
+#include "subfleet/server/model_texts.h"
 
 namespace subfleet {
 namespace {
@@ -93,6 +95,11 @@ struct Reader {
     values.resize(count);
     if (count > 0) std::memcpy(values.data(), take(count * sizeof(T)), count * sizeof(T));
   }
+  void operator()(std::span<const std::byte>& values) {
+    uint64_t count = 0;
+    (*this)(count);
+    values = {take(count), count};
+  }
 };
 
 // A map travels as its size and its entries.
@@ -118,6 +125,11 @@ void walk(Reader& field, Layers& layers) {
     field(code.keep);
   }
 }
+
+template <typename T>
+concept IsUpdate = requires(T message) {
+  message.update;
+};
 
 // The layouts. `m` is const for Counter and Writer.
 template <typename Walk>
@@ -146,7 +158,7 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
 }
 
 template <typename Walk>
-void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decltype(m)>, UpdateMessage> {
+void walk(Walk& field, auto& m) requires IsUpdate<decltype(m)> {
   field(m.draw);
   field(m.row);
   field(m.examples);
@@ -160,16 +172,20 @@ void check_magic(const Kind& kind, const std::byte* magic) {
   const auto format = static_cast<int>(magic[letters]) - '0';
   if (std::memcmp(magic, kind.letters.data(), letters) != 0 || format < 1)
     throw bad_request("message", "not one of Subfleet's, or of another kind");
-  if (format == kMessageFormat) return;
-  const bool newer = format > kMessageFormat;
-  throw bad_request("message", fmt::format("format {} of {} {}; this {} speaks format {}: update the {}",
-                                           format, newer ? "a newer" : "an older", kind.sender, kind.reader,
-                                           kMessageFormat, newer ? kind.reader : kind.sender));
+  check_peer("format", format, kMessageFormat, kind.sender, kind.reader);
+}
+
+template <typename Message>
+size_t size_of(const Message& message) {
+  Counter counter{.bytes = kMagicBytes};
+  walk(counter, message);
+  return counter.bytes;
 }
 
 template <typename Message>
 std::vector<std::byte> encode_with(const Kind& kind, const Message& message) {
   Writer writer;
+  writer.bytes.reserve(size_of(message));
   writer.raw(kind.letters.data(), kind.letters.size());
   writer(static_cast<uint8_t>('0' + kMessageFormat));
   walk(writer, message);
@@ -186,13 +202,6 @@ Message decode_with(const Kind& kind, std::span<const std::byte> bytes) {
   return message;
 }
 
-template <typename Message>
-size_t size_of(const Message& message) {
-  Counter counter{.bytes = kMagicBytes};
-  walk(counter, message);
-  return counter.bytes;
-}
-
 }  // namespace
 
 std::vector<std::byte> encode(const JobMessage& message) { return encode_with(kJob, message); }
@@ -202,12 +211,24 @@ JobMessage decode_job(std::span<const std::byte> bytes) { return decode_with<Job
 UpdateMessage decode_update(std::span<const std::byte> bytes) {
   return decode_with<UpdateMessage>(kUpdate, bytes);
 }
+UpdateView view_update(std::span<const std::byte> bytes) { return decode_with<UpdateView>(kUpdate, bytes); }
+
+void check_peer(std::string_view what, int64_t number, int64_t readers, std::string_view sender,
+                std::string_view reader) {
+  if (number == readers) return;
+  const bool newer = number > readers;
+  throw bad_request("message", fmt::format("{0} {1} of {2} {3}; this {4} speaks {0} {5}: update the {6}",
+                                           what, number, newer ? "a newer" : "an older", sender, reader,
+                                           readers, newer ? reader : sender));
+}
 
 size_t envelope_size(const JobMessage& message) { return size_of(message) - message.weights.size(); }
 size_t envelope_size(const UpdateMessage& message) { return size_of(message) - message.update.size(); }
 
-JobMessage job_message(const Cohort& cohort) {
-  return {.model = model_text(*cohort.model),
+JobMessage job_message(const Cohort& cohort) { return job_message(cohort, model_text(*cohort.model)); }
+
+JobMessage job_message(const Cohort& cohort, std::string model) {
+  return {.model = std::move(model),
           .code = cohort.code,
           .seed = cohort.seed,
           .draw = cohort.draw,
@@ -240,10 +261,25 @@ Cohort cohort_of(const JobMessage& message) {
           .wire = {.down = &find_codec(message.down), .up = &find_codec(message.up)}};
 }
 
-SubModel named_submodel(const JobMessage& m) {
+SubModel named_submodel(const JobMessage& message) { return NamedSubModels().of(message); }
+
+const std::string& ModelTexts::of(const ModelSpec& model) {
+  if (model_ != model) {
+    text_ = model_text(model);
+    model_ = model;
+  }
+  return text_;
+}
+
+SubModel NamedSubModels::of(const JobMessage& m) {
   if (m.row >= m.rows) throw bad_request("message", "names a row that its book does not have");
-  const ModelSpec model = named_model(m.model);
-  return RoundMasks(model, m.code, m.seed, m.draw, m.rows).submodel(m.row, m.client);
+  const auto names = [](auto& of) { return std::tie(of.model, of.code, of.seed, of.draw, of.rows); };
+  if (!masks_ || names(last_) != names(m)) {
+    masks_.reset();
+    masks_.emplace(named_model(m.model), m.code, m.seed, m.draw, m.rows);
+    names(last_) = names(m);
+  }
+  return masks_->submodel(m.row, m.client);
 }
 
 }  // namespace subfleet

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
 
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
+#include "subfleet/server/model_texts.h"
 
 namespace subfleet {
 namespace {
@@ -63,6 +67,13 @@ TEST(Message, AnUpdateComesBackAsItWas) {
   EXPECT_EQ(got.loss, sent.loss);
   EXPECT_EQ(got.accuracy, sent.accuracy);
   EXPECT_EQ(got.update, sent.update);
+
+  const std::vector<std::byte> bytes = encode(sent);
+  const UpdateView view = view_update(bytes);
+  EXPECT_EQ(view.examples, sent.examples);
+  EXPECT_TRUE(std::ranges::equal(view.update, sent.update));
+  EXPECT_EQ(std::to_address(view.update.end()), std::to_address(bytes.end())) << "a copy was made";
+  EXPECT_THROW(view_update(std::span(bytes).first(bytes.size() - 1)), Error);
 }
 
 TEST(Message, OfAnotherFormatSaysWhoMustUpdate) {
@@ -87,6 +98,42 @@ TEST(Message, OfAnotherFormatSaysWhoMustUpdate) {
   EXPECT_EQ(complaint(decode_update, update_bytes, 1),
             "message: format 1 of an older node; this server speaks format 2: update the node");
   EXPECT_EQ(complaint(decode_job, update_bytes, 2), "message: not one of Subfleet's, or of another kind");
+}
+
+TEST(Message, NamesMadeAgainAndAgainAreThoseMadeOnce) {
+  const ModelSpec models[] = {find_model("emnist-mlp"), find_model("emnist-cnn"),
+                              parse_model(model_toml(find_model("emnist-mlp")) + "\n", "own")};
+  ModelTexts texts;
+  for (const ModelSpec& model : {models[0], models[0], models[1], models[2], models[0]})
+    EXPECT_EQ(texts.of(model), model_text(model));
+  NamedSubModels submodels;
+  const auto expect_same = [&](const JobMessage& message) {
+    const SubModel kept = submodels.of(message), once = named_submodel(message);
+    EXPECT_EQ(kept.spec(), once.spec());
+    std::vector<float> whole(kept.whole_size());
+    std::iota(whole.begin(), whole.end(), 0.0f);
+    std::vector<float> ours(kept.size()), theirs(once.size());
+    kept.gather(whole, ours);
+    once.gather(whole, theirs);
+    EXPECT_EQ(ours, theirs);
+  };
+  JobMessage message = job();
+  expect_same(message);
+  for (const auto& change : std::vector<std::function<void(JobMessage&)>>{
+           [](JobMessage& m) { m.row = 1; }, [](JobMessage& m) { m.draw += 1; },
+           [](JobMessage& m) { m.seed += 1; }, [](JobMessage& m) { m.rows += 1; },
+           [](JobMessage& m) { m.code.keep = 0.25, m.code.family = "cwc"; },
+           [](JobMessage& m) {
+             m.code.tiers = {1, 0.5};
+           },
+           [](JobMessage& m) { m.client += 1; }, [](JobMessage& m) { m.model = "emnist-cnn"; }}) {
+    change(message);
+    expect_same(message);
+  }
+  message.code.family = "no such";
+  EXPECT_THROW(submodels.of(message), Error);
+  message.code.family = "cwc";
+  expect_same(message);
 }
 
 TEST(Message, TheEnvelopeIsAllButTheValues) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -31,12 +32,7 @@ uint32_t count_at(const Json& object, const char* key) {
 
 }  // namespace
 
-void check_run_format(uint64_t format, std::string_view name) {
-  if (format <= kRunFormat) return;
-  throw bad_request(name, fmt::format("written by a newer Subfleet (format {}; this one reads up to {}): "
-                                      "update Subfleet",
-                                      format, kRunFormat));
-}
+void check_run_format(uint64_t format, std::string_view name) { check_format(format, kRunFormat, name); }
 
 std::string to_json(const Provenance& provenance) {
   const Provenance::Data& data = provenance.data;

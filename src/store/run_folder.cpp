@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/format.h"
 #include "subfleet/base/file.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
@@ -42,6 +43,7 @@ std::string path_end(const fs::path& path, size_t parts) {
 
 uint64_t parse_search_bytes(std::string_view text, std::string_view name) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  check_result_format(json, name);
   const nlohmann::json::json_pointer bytes("/cost/bytes");
   if (!json.is_object() || !json.contains(bytes) || !json[bytes].is_number_unsigned()) {
     throw bad_request(name, "does not say what the search cost; 'subfleet tune --resume' writes it");

@@ -101,6 +101,15 @@ TEST(RunFolder, ASearchHasACostThatCanBeAdded) {
                            R"({"cost":{"bytes":18446744073709551615}})"}) {
     EXPECT_THROW(parse_search_bytes(text, "tune.json"), Error) << text;
   }
+  EXPECT_EQ(parse_search_bytes(R"({"format":1,"cost":{"bytes":12}})", "tune.json"), 12U);
+  try {
+    parse_search_bytes(R"({"format":2,"cost":{"bytes":12}})", "tune.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "tune.json: written by a newer Subfleet (format 2; this one reads up to 1): update Subfleet");
+  }
 }
 
 }  // namespace

@@ -7,12 +7,13 @@
 #include <cctype>
 #include <numeric>
 #include <set>
-#include <sstream>
 
 #include "base/toml_text.h"
+#include "server/config_table.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
+#include "sweep/plan_table.h"
 
 namespace subfleet {
 namespace {
@@ -21,16 +22,10 @@ constexpr size_t kMostRuns = 10'000;
 constexpr size_t kLongestName = 100;
 constexpr int64_t kMostMembers = 100;
 
-// Every value of a table and the tables in it, under its dotted name, over what `into` holds.
-void flatten(const toml::table& table, const std::string& prefix, toml::table& into) {
-  for (const auto& [key, node] : table) {
-    const std::string name = prefix + std::string(key.str());
-    if (const toml::table* inner = node.as_table()) {
-      flatten(*inner, name + ".", into);
-    } else {
-      into.insert_or_assign(name, node);
-    }
-  }
+// Adds the values of a table, under their dotted names, over what `into` holds.
+void flatten(const toml::table& table, toml::table& into) {
+  for_each_value(
+      table, [&](const std::string& name, const toml::node& value) { into.insert_or_assign(name, value); });
 }
 
 const toml::table* table_at(const toml::table& table, const char* key) {
@@ -100,7 +95,7 @@ uint32_t members_of(const toml::table& run) {
 
 std::vector<NamedSettings> runs_of(const toml::table& file) {
   toml::table common;
-  if (const toml::table* settings = table_at(file, "settings")) flatten(*settings, "", common);
+  if (const toml::table* settings = table_at(file, "settings")) flatten(*settings, common);
   const toml::node* node = file.get("run");
   if (node == nullptr) return {{.name = "", .settings = common}};
   const toml::array* list = node->as_array();
@@ -111,7 +106,7 @@ std::vector<NamedSettings> runs_of(const toml::table& file) {
     check_keys(table, "key of a run", {"name", "settings", "drawn", "members"});
     NamedSettings run{.name = text_at(table, "name"), .settings = common, .members = members_of(table)};
     if (run.name.empty()) throw bad_request("run", "every [[run]] needs a name");
-    if (const toml::table* settings = table_at(table, "settings")) flatten(*settings, "", run.settings);
+    if (const toml::table* settings = table_at(table, "settings")) flatten(*settings, run.settings);
     if (const toml::node* drawn = table.get("drawn")) {
       if (!drawn->is_boolean()) throw bad_request("drawn", "must be true or false");
       run.drawn = *drawn->value<bool>();
@@ -144,9 +139,7 @@ std::vector<NamedSettings> multiply(std::vector<NamedSettings> runs, const toml:
 
 Config checked_config(const NamedSettings& run, std::string_view source,
                       const std::function<void(Config&)>& change) {
-  std::ostringstream text;
-  text << run.settings;
-  Config config = parse_config(text.str(), source);
+  Config config = read_config(run.settings, source);
   try {
     change(config);
     if (config.run.seed != 0) throw bad_request("run.seed", "the list 'seeds' says which there are");
@@ -211,7 +204,11 @@ std::string SweepPlan::folder(size_t run, uint64_t seed) const {
 
 SweepPlan parse_sweep(std::string_view text, std::string_view source,
                       const std::function<void(Config&)>& change) {
-  const toml::table file = parse_toml(text, source);
+  return read_sweep(parse_toml(text, source), source, change);
+}
+
+SweepPlan read_sweep(const toml::table& file, std::string_view source,
+                     const std::function<void(Config&)>& change) {
   SweepPlan plan;
   std::vector<NamedSettings> runs;
   std::string baseline;
@@ -226,7 +223,7 @@ SweepPlan parse_sweep(std::string_view text, std::string_view source,
     runs = runs_of(file);
     if (const toml::table* grid = table_at(file, "grid")) {
       toml::table flat;
-      flatten(*grid, "", flat);
+      flatten(*grid, flat);
       runs = multiply(std::move(runs), flat);
     }
     if (runs.front().name.empty()) throw bad_request("run", "there is none; write [[run]] or a [grid]");

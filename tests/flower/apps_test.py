@@ -1,6 +1,7 @@
 """The Flower apps without a SuperLink: what client apps answer, who gets which client's number, and what is made of replies.
     apps_test.py     with SUBFLEET_FLWR=a virtual environment that has flwr, and the package on PYTHONPATH"""
 
+import re
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ except ImportError as error:
     print(f"skipped: {error}; scripts/flower-test builds the package first")
     sys.exit(superlink.SKIP)
 
-from flwr.app import Context, Error, Message, RecordDict  # noqa: E402
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict  # noqa: E402
 from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
 
 TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1  # messages want to know who makes them
@@ -85,6 +86,18 @@ class ClientApps(unittest.TestCase):
         self.assertEqual(said["examples"], [len(subfleet.Data(CONFIG).train(client)[1]) for client in (1, 2)])
         self.assertEqual(client_numbers("0-2,7"), [0, 1, 2, 7])
         self.assertRaises(ValueError, client_numbers, "0-x")
+
+    def test_a_server_of_another_version_is_refused_in_a_line_that_says_who_must_update(self):
+        app = subfleet.flower.client_app(lambda job: None, input=(1, 28, 28), classes=62)
+        older = RecordDict({"subfleet": ConfigRecord({"protocol": 1})})
+        newer = RecordDict({"subfleet": ConfigRecord({"protocol": 1, "format": protocol.FORMAT + 1})})
+        next_protocol = RecordDict({"subfleet": ConfigRecord({"protocol": 2, "format": 9})})
+        for question, says in ((older, "format 1 of an older server; .*: update the server"),
+                               (newer, "of a newer server; .*: update the node"),
+                               (next_protocol, "protocol 2 of a newer server; .*: update the node")):
+            self.assertRaisesRegex(protocol.Malformed, says, ask, app, "query", question)
+        job = RecordDict({"subfleet": ArrayRecord({"job": Array("uint8", (1,), "subfleet.job/2", b"?")})})
+        self.assertRaisesRegex(protocol.Malformed, "protocol 2 .*: update the node", ask, app, "train", job)
 
     def test_a_job_for_another_node_or_that_is_none_is_refused(self):
         app = subfleet.flower.client_app(lambda job: None, input=(1, 28, 28), classes=62)
@@ -159,13 +172,19 @@ class Numbers(unittest.TestCase):
             4: protocol.JOB.pack(b"?"),
             5: Error(2, "no such message"),
             6: ValueError("an Array that is none"),
+            8: introduction(0),
+            9: introduction(1),
         }
+        bad[8]["subfleet"]["format"] = protocol.FORMAT + 1
+        del bad[9]["subfleet"]["format"]
         nodes = self.nodes({**bad, 7: introduction(2)})
         nodes.wait_for(1)
         self.eventually("all to be left out", lambda: len(self.said) >= len(bad))
         self.assertEqual([nodes.node_of(client) for client in range(4)], [None, None, 7, None])
         for number in bad:
             self.assertTrue(any(f"node {number} " in line for line in self.said), self.said)
+        for number, says in ((8, "of a newer node; .* update the server"), (9, "of an older node; .* update the node")):
+            self.assertTrue(any(re.search(f"node {number} .*{says}", line) for line in self.said), self.said)
 
     def test_a_transport_gives_every_job_what_its_node_answered(self):
         def answer(message):

@@ -67,7 +67,7 @@ def check_answers(folder):
             run_jobs(link, folder, ["f32", "rot", "stranger", "garbage"], True)
             check_updates(folder, ["f32", "rot"])
             query = json.loads((folder / "query.json").read_text())
-            expect(query["protocol"] == 1 and query["clients"] == [0, 1] and query["classes"] == 62 and
+            expect(query["protocol"] == 1 and query["format"] == 2 and query["clients"] == [0, 1] and query["classes"] == 62 and
                    query["input"] == [1, 28, 28] and len(query["examples"]) == 2, f"query: {query}")
             for name, words in {"stranger": "client 2 is not one of this node's", "garbage": "not one of Subfleet's",
                                 "evaluate": "not 'evaluate'", "other": "'subfleet' alone"}.items():

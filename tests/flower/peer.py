@@ -16,6 +16,7 @@ from flwr.proto import fleet_pb2, heartbeat_pb2, message_pb2, node_pb2, recorddi
 
 CHUNK = 5 * 1024 * 1024
 PROTOCOL = 1
+FORMAT = 2
 
 # What a bad node can do with a job; "vanish" is no answer at all.
 GARBAGE = ["garbage", "nan", "shape", "examples", "hash", "unfinished", "array", "error", "row"]
@@ -174,6 +175,7 @@ class Peer(threading.Thread):
             return item.value
 
         put("protocol").sint64 = PROTOCOL
+        put("format").sint64 = FORMAT
         put("version").string = "peer"
         put("classes").sint64 = self.introduction["classes"]
         for key in ("clients", "input", "examples"):

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "fuzz.h"
 #include "subfleet/server/message.h"
 
@@ -22,6 +24,8 @@ std::vector<std::string> seeds() {
 void try_input(std::string_view input) {
   const UpdateMessage message = decode_update(std::as_bytes(std::span(input)));
   expect(bytes_of(message) == input, "what is decoded encodes to the same bytes");
+  expect(std::ranges::equal(view_update(std::as_bytes(std::span(input))).update, message.update),
+         "a view is of the same update");
 }
 
 }  // namespace subfleet::fuzz

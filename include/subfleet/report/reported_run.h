@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "subfleet/config.h"
 #include "subfleet/store/run_folder.h"
 
 namespace subfleet {
@@ -17,6 +18,8 @@ struct ReportedRun : RunSummary {
   // Every setting that config.toml names, by its dotted key ("code.layers.conv2.keep"); and what decides as
   // much without being one: the hashes of its model file and of its data, --init and --device.
   std::map<std::string, std::string> settings;
+
+  std::optional<Config> parsed_config;  // config.toml, if this version knows all its settings
 
   // Settings worth a column; empty where config.toml does not say.
   std::string model, family, optimizer;

@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "subfleet/round.h"
+#include "subfleet/round_masks.h"
 #include "subfleet/submodel.h"
 
 namespace subfleet {
@@ -28,16 +31,21 @@ struct JobMessage {
 
 // What travels back: the client's result, and the f32 difference of its trained and its given weights as the
 // codec `up` has encoded it.
-struct UpdateMessage {
+template <typename Bytes>
+struct BasicUpdate {
   uint32_t draw = 0;
   uint32_t row = 0;
   uint32_t examples = 0;
   double loss = 0;
   double accuracy = 0;
-  std::vector<std::byte> update;
+  Bytes update;
 };
+using UpdateMessage = BasicUpdate<std::vector<std::byte>>;
+using UpdateView = BasicUpdate<std::span<const std::byte>>;  // its update lies in the encoded message
 
 // The message to the first row of a cohort, without weights; the others differ in row, client and weights.
+// `model` is the model_text() of the cohort's.
+JobMessage job_message(const Cohort& cohort, std::string model);
 JobMessage job_message(const Cohort& cohort);
 
 // The version of the messages' layouts (docs/formats.md); a node and a server with different versions refuse
@@ -49,6 +57,12 @@ std::vector<std::byte> encode(const UpdateMessage& message);
 // Both throw Error if malformed, or if of another format: then the line says who must update.
 JobMessage decode_job(std::span<const std::byte> bytes);
 UpdateMessage decode_update(std::span<const std::byte> bytes);
+UpdateView view_update(std::span<const std::byte> bytes);
+
+// Throws Error, in a line that says who must update, unless the number of the sender's `what` ("format") is
+// the reader's.
+void check_peer(std::string_view what, int64_t number, int64_t readers, std::string_view sender,
+                std::string_view reader);
 
 // The bytes of a message around its encoded weights or update.
 size_t envelope_size(const JobMessage& message);
@@ -63,5 +77,15 @@ Cohort cohort_of(const JobMessage& message);
 
 // The sub-model that a job message names: what a device rebuilds from it.
 SubModel named_submodel(const JobMessage& message);
+
+// The same as named_submodel(), with masks that are drawn once for messages of the same round in a row.
+class NamedSubModels {
+ public:
+  SubModel of(const JobMessage& message);
+
+ private:
+  JobMessage last_;  // whose masks these are; without weights
+  std::optional<RoundMasks> masks_;
+};
 
 }  // namespace subfleet

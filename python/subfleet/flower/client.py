@@ -124,6 +124,7 @@ def job_app(answer: Callable, data: Callable, examples: Callable) -> ClientApp:
 
     @app.query()
     def query(message: Message, context: Context) -> Message:
+        protocol.read_question(message)
         clients = client_numbers(context.node_config.get("clients", ""))
         input, classes = data(context)
         counts = [int(examples(context, client)) for client in clients or [0]]

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "fleet/flower/objects.h"
 #include "subfleet/base/text.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet::flower {
 namespace {
@@ -17,10 +19,20 @@ using Json = nlohmann::json;
 constexpr size_t kMostJobBytes = size_t{1} << 30;
 constexpr size_t kMostChunks = 4096;
 constexpr double kMostWait = 600;  // seconds for an object that was announced
-constexpr std::string_view kRecord = "subfleet", kArray = "job", kStoredAs = "subfleet.job/1";
+constexpr std::string_view kRecord = "subfleet", kArray = "job", kStoredAs = "subfleet.job/";
 
 // A message that can be answered, though only with what is wrong with it.
 Error fault(std::string_view why) { return bad_request("message", why); }
+
+// Out of "subfleet.job/2"; ours for what is no such type.
+int64_t protocol_of(std::string_view type) {
+  int64_t protocol = kProtocol;
+  if (type.starts_with(kStoredAs)) {
+    const std::string_view digits = type.substr(kStoredAs.size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), protocol);
+  }
+  return protocol;
+}
 
 class Content {
  public:
@@ -77,9 +89,12 @@ class Content {
       return at == json.end() ? none : *at;
     };
     const Json &shape = field("shape"), &chunks = field("arraychunk_ids");
-    if (field("dtype") != "uint8" || field("stype") != kStoredAs || !shape.is_array() || shape.size() != 1 ||
+    const std::string wanted = fmt::format("{}{}", kStoredAs, kProtocol);
+    if (const Json& type = field("stype"); type != wanted && type.is_string())
+      check_peer("protocol", protocol_of(type.get<std::string>()), kProtocol, "server", "node");
+    if (field("dtype") != "uint8" || field("stype") != wanted || !shape.is_array() || shape.size() != 1 ||
         !shape[0].is_number_unsigned() || !chunks.is_array())
-      throw fault(fmt::format("its array is not {}, bytes in one row", kStoredAs));
+      throw fault(fmt::format("its array is not {}, bytes in one row", wanted));
     const auto size = shape[0].get<uint64_t>();
     if (size > kMostJobBytes || chunks.size() > kMostChunks) {
       throw fault(fmt::format("a job of {} bytes in {} pieces; at most {} in {} are taken", size,
@@ -128,17 +143,23 @@ void check_metadata(const wire::Metadata& metadata, const wire::Metadata& envelo
     throw failure("message", "has expired");
 }
 
-int64_t protocol_of(const wire::ConfigRecord& record) {
-  for (const auto& item : record.items())
-    if (item.key() == "protocol" && item.value().has_sint64()) return item.value().sint64();
-  throw fault("the query names no protocol");
+// Throws Error unless the query's protocol and the format of its jobs are this node's.
+void check_query(const wire::ConfigRecord& record) {
+  int64_t protocol = 0, format = 1;  // before format 2, a query named none
+  for (const auto& item : record.items()) {
+    if (item.key() == "protocol") protocol = item.value().sint64();
+    if (item.key() == "format") format = item.value().sint64();
+  }
+  if (protocol == 0) throw fault("the query names no protocol");
+  check_peer("protocol", protocol, kProtocol, "server", "node");
+  check_peer("format", format, kMessageFormat, "server", "node");
 }
 
 void read_record(Content& content, const std::string& records, Incoming& incoming) {
   const std::string record = content.only_child(content.pull(records), records, "RecordDict", kRecord);
   const std::string bytes = content.pull(record);
   if (incoming.metadata.message_type() == "query") {
-    incoming.protocol = protocol_of(content.config(bytes, record));
+    check_query(content.config(bytes, record));
   } else if (incoming.metadata.message_type() == "train") {
     incoming.job = content.array(content.only_child(bytes, record, "ArrayRecord", kArray));
   } else {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,13 +10,14 @@
 
 namespace subfleet::flower {
 
+constexpr int64_t kProtocol = 1;  // what is in Flower's messages (docs/formats.md)
+
 // A message from the server, with what every field says checked as far as that is possible without knowing
 // jobs.
 struct Incoming {
   wire::Metadata metadata;     // as covered by the message's name, which is in it too
   std::vector<std::byte> job;  // of a train message
-  int64_t protocol = 0;        // of a query
-  std::string fault;           // why it is none of these; to be told to the server
+  std::string fault;           // why it is no job and no query; to be told to the server
 };
 
 // Pulls what a message holds, object by object, and tells the SuperLink that it has arrived. `envelope` is

@@ -21,12 +21,12 @@
 #include "subfleet/base/text.h"
 #include "subfleet/base/version.h"
 #include "subfleet/fleet/remote/job_runner.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet {
 namespace flower {
 namespace {
 
-constexpr int64_t kProtocol = 1;
 constexpr long kUnauthorized = 401, kForbidden = 403;
 constexpr double kShortestWait = 0.1, kLongestWait = 1;  // seconds between two looks for messages
 
@@ -44,6 +44,7 @@ wire::ConfigRecord description(const NodeData& data) {
   };
   const Shape input = data.input();
   add("protocol")->set_sint64(kProtocol);
+  add("format")->set_sint64(kMessageFormat);
   add("version")->set_string(std::string(version()));
   add_list("clients", data.clients());
   add("classes")->set_sint64(data.classes());
@@ -218,10 +219,6 @@ class Node {
   }
 
   Reply reply_to_query(const Incoming& incoming, std::string& words) {
-    if (incoming.protocol != kProtocol) {
-      throw bad_request("query",
-                        fmt::format("protocol {}; this node speaks {}", incoming.protocol, kProtocol));
-    }
     words = "query answered";
     const std::lock_guard lock(mutex_);
     ++summary_.queries;

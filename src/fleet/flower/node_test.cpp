@@ -128,6 +128,27 @@ TEST(MaxJobs, TheLastJobIsAnsweredThoughOtherThreadsTakeNoMore) {
   EXPECT_EQ(node.wait_for_end().refused, 1u);
 }
 
+TEST(Query, OfAServerOfAnotherFormatIsRefusedInALineThatSaysWhoMustUpdate) {
+  TestSuperLink link;
+  RunningNode node(link);
+  ASSERT_TRUE(link.wait_for("pull-messages", 1));
+  const std::string ours = std::to_string(kMessageFormat), newer = std::to_string(kMessageFormat + 1);
+  size_t asked = 0;
+  for (const auto& [format, says] : std::vector<std::pair<std::optional<int>, std::string>>{
+           {std::nullopt, "1 of an older server; this node speaks format " + ours + ": update the server"},
+           {kMessageFormat + 1,
+            newer + " of a newer server; this node speaks format " + ours + ": update the node"}}) {
+    link.offer_query(5, format);
+    ASSERT_TRUE(link.wait_for("push-messages", ++asked));
+    wire::PushMessagesRequest request;
+    ASSERT_TRUE(request.ParseFromString(link.asked("push-messages").back().body));
+    EXPECT_EQ(request.messages_list(0).error().reason(), "message: format " + says);
+  }
+  link.drop_objects();
+  node.stop();
+  EXPECT_EQ(node.wait_for_end().refused, 2u);
+}
+
 TEST_F(Lingering, LastsUntilTheReplyWasTaken) {
   send_a_reply();
   ASSERT_TRUE(waits_for_looks(3));

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "fleet/flower/node_key.h"
 #include "fleet/flower/objects.h"
 #include "subfleet/error.h"
+#include "subfleet/server/message.h"
 
 namespace subfleet::flower {
 
@@ -54,9 +56,9 @@ class TestSuperLink {
   std::string address() const { return fmt::format("127.0.0.1:{}", port_); }
 
   // Gives the node a query that expires after `ttl` seconds.
-  void offer_query(double ttl) { offer("query", ttl); }
+  void offer_query(double ttl, std::optional<int> format = kMessageFormat) { offer("query", ttl, format); }
   // Offers the same message as a job. It is not a valid one, so the node refuses it.
-  void offer_job(double ttl) { offer("train", ttl); }
+  void offer_job(double ttl) { offer("train", ttl, std::nullopt); }
   // Whether to report the objects of messages as not arrived yet.
   void hold_objects(bool hold) {
     const std::lock_guard lock(mutex_);
@@ -130,11 +132,16 @@ class TestSuperLink {
     std::string body;
   };
 
-  void offer(std::string_view type, double ttl) {
+  void offer(std::string_view type, double ttl, std::optional<int> format) {
     const std::lock_guard lock(mutex_);
     wire::ConfigRecord config;
-    config.add_items()->set_key("protocol");
-    config.mutable_items(0)->mutable_value()->set_sint64(1);
+    const auto add = [&](const char* key, int value) {
+      wire::ConfigRecord::Item& item = *config.add_items();
+      item.set_key(key);
+      item.mutable_value()->set_sint64(value);
+    };
+    add("protocol", 1);
+    if (format) add("format", *format);
     const std::string record = store("ConfigRecord", {}, config.SerializeAsString());
     const std::string records = store("RecordDict", {record}, nlohmann::json{{"subfleet", record}}.dump());
     wire::Message message;

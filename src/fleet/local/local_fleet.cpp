@@ -18,7 +18,8 @@ std::vector<std::vector<JobResult>> LocalFleet::train_batch(std::span<const Coho
   std::vector<std::vector<JobResult>> results = trainer_->train(cohorts);
   for (size_t i = 0; i < cohorts.size(); ++i) {
     // The trainer has counted the encoded values; around them a message says what they are.
-    const size_t down = envelope_size(job_message(cohorts[i])), up = envelope_size(UpdateMessage{});
+    const size_t down = envelope_size(job_message(cohorts[i], texts_.of(*cohorts[i].model))),
+                 up = envelope_size(UpdateMessage{});
     for (JobResult& result : results[i]) {
       result.bytes_down += down;
       if (result.bytes_up > 0) result.bytes_up += up;  // or nothing was sent back

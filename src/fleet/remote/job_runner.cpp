@@ -68,7 +68,7 @@ UpdateMessage update_message(const JobMessage& job, const JobResult& result, std
 }
 
 RandomKey job_key(const JobMessage& job, Purpose purpose) {
-  return job_key(cohort_of(job), job_of(job), purpose);
+  return {.seed = job.seed, .round = job.draw, .client = job.client, .purpose = purpose};
 }
 
 JobRunner::JobRunner(const ExampleSource& examples, std::string_view device)
@@ -83,7 +83,7 @@ RanJob JobRunner::run(std::vector<std::byte> bytes) {
   std::exchange(bytes, {});  // each copy of the weights goes as soon as there is the next
   check_training(message.local);
   const Cohort cohort = cohort_of(message);
-  const SubModel submodel = named_submodel(message);
+  const SubModel submodel = submodels_.of(message);
   const Job job = job_of(message, &submodel);
   check_size(message, submodel.size());
   const JobResult result = client_->train(cohort, job, source_, [&](std::span<float> weights) {

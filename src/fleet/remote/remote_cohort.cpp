@@ -17,8 +17,8 @@ JobResult rejected(std::string why) { return {.outcome = JobOutcome::kRejected, 
 
 }  // namespace
 
-RemoteCohort::RemoteCohort(const Cohort& cohort)
-    : cohort_(cohort), message_(job_message(cohort)), sum_(parameter_count(*cohort.model)) {
+RemoteCohort::RemoteCohort(const Cohort& cohort, std::string model)
+    : cohort_(cohort), message_(job_message(cohort, std::move(model))), sum_(parameter_count(*cohort.model)) {
   check_cohort(cohort, sum_.size());
 }
 
@@ -36,9 +36,9 @@ std::span<const std::byte> RemoteCohort::message(size_t index) {
 JobResult RemoteCohort::judge(size_t index, std::span<const std::byte> reply) {
   const Job& asked = job(index);
   const Codec& up = *cohort_.wire.up;
-  UpdateMessage update;
+  UpdateView update;
   try {
-    update = decode_update(reply);
+    update = view_update(reply);
   } catch (const Error& error) {
     return rejected(error.what());
   }

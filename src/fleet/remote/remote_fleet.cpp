@@ -21,7 +21,7 @@ RemoteFleet::RemoteFleet(Transport& transport, LocalFleet& here, const RemoteOpt
 
 uint64_t RemoteFleet::submit(const Cohort& cohort) {
   const uint64_t ticket = tickets_++;
-  RemoteCohort& jobs = open_.try_emplace(ticket, cohort).first->second;
+  RemoteCohort& jobs = open_.try_emplace(ticket, cohort, texts_.of(*cohort.model)).first->second;
   jobs.out = cohort.jobs.size();
   for (size_t job = 0; job < cohort.jobs.size(); ++job) {
     transport_.send({.number = messages_,

@@ -58,6 +58,7 @@ class JobRunner {
  private:
   const ExampleSource& source_;
   std::unique_ptr<ClientPipeline> client_;
+  NamedSubModels submodels_;  // for a node with several clients of one round
 };
 
 }  // namespace subfleet

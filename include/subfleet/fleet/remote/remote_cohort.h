@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "subfleet/partial_sum.h"
@@ -14,8 +15,9 @@ namespace subfleet {
 // their updates so far.
 class RemoteCohort {
  public:
-  // What the cohort points to outlives it. Throws Error for a cohort that no trainer could work with.
-  explicit RemoteCohort(const Cohort& cohort);
+  // What the cohort points to outlives it; `model` is the text of its model (server/message.h). Throws Error
+  // for a cohort that no trainer could work with.
+  RemoteCohort(const Cohort& cohort, std::string model);
 
   const Job& job(size_t index) const { return cohort_.jobs[index]; }
 

@@ -9,6 +9,7 @@
 #include "subfleet/fleet/remote/remote_cohort.h"
 #include "subfleet/fleet/remote/transport.h"
 #include "subfleet/local_fleet.h"
+#include "subfleet/server/model_texts.h"
 
 namespace subfleet {
 
@@ -51,6 +52,7 @@ class RemoteFleet final : public Fleet {
   Transport& transport_;
   LocalFleet& here_;
   RemoteOptions options_;
+  ModelTexts texts_;
   uint64_t tickets_ = 0, messages_ = 0;    // given out so far
   std::map<uint64_t, RemoteCohort> open_;  // by their tickets
   Out out_;

@@ -26,7 +26,7 @@ def ask(grid, messages):
 
 
 def query():
-    return RecordDict({"subfleet": ConfigRecord({"protocol": 1})})
+    return RecordDict({"subfleet": ConfigRecord({"protocol": 1, "format": 2})})
 
 
 def job(data):
