@@ -429,7 +429,7 @@ TEST(Run, EveryRoundHasTheRatesOfItsSchedules) {
   config.schedules.clients = {.schedule = "step", .final = 0.25};
   ThreadPool pool(2);
   LocalFleet fleet = tiny_fleet(pool);
-  Run run(config, fleet);
+  subfleet::Run run(config, fleet);
   std::vector<float> expected(run.weights().begin(), run.weights().end());
   const std::array server{1.0, 0.75, 0.5, 0.25}, clients{1.0, 1.0, 0.5, 0.25};
   std::vector<std::vector<float>> moments;
@@ -438,7 +438,7 @@ TEST(Run, EveryRoundHasTheRatesOfItsSchedules) {
     Config constant = tiny_config();
     constant.server.lr = 0.01 * server[round];
     constant.round.client_lr = static_cast<float>(config.round.client_lr * clients[round]);
-    Run alone(constant, fleet);
+    subfleet::Run alone(constant, fleet);
     alone.restore(round, expected, moments);
     alone.step();
     const RoundRecord record = run.step();
@@ -458,9 +458,9 @@ TEST(Run, TheMeanOfTheWeightsIsTestedAndTrainedByNobody) {
   ThreadPool pool(2);
   for (const std::string& device : trainer_names()) {
     LocalFleet fleet(SplitFederation(std::make_unique<TinyFederation>(kClients), 0, 0.3), device, pool, 0);
-    Run run(config, fleet);
+    subfleet::Run run(config, fleet);
     EXPECT_EQ(run.evaluate().loss, [&] {
-      Run other(tiny_config(), fleet);
+      subfleet::Run other(tiny_config(), fleet);
       return other.evaluate().loss;
     }()) << "before the first round the mean is the weights";
     std::vector<double> mean(run.weights().size(), 0.0);
@@ -469,10 +469,10 @@ TEST(Run, TheMeanOfTheWeightsIsTestedAndTrainedByNobody) {
       for (size_t i = 0; i < mean.size(); ++i) mean[i] = mean[i] / 2 + static_cast<double>(run.weights()[i]);
     }
     for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(run.tested_weights()[i], mean[i] / 1.75, 1e-5);
-    Run tested(tiny_config(), fleet);
+    subfleet::Run tested(tiny_config(), fleet);
     tested.set_weights(run.tested_weights());
     EXPECT_EQ(run.evaluate().loss, tested.evaluate().loss) << device;
-    Run plain(tiny_config(), fleet);
+    subfleet::Run plain(tiny_config(), fleet);
     for (int round = 0; round < 3; ++round) plain.step();
     EXPECT_EQ(std::vector<float>(run.weights().begin(), run.weights().end()),
               std::vector<float>(plain.weights().begin(), plain.weights().end()))
