@@ -120,7 +120,7 @@ void sweep(const SweepOptions& options) {
   session.write_results();
   say(options, fmt::format("\n{}\neverything is in {}", sweep_table(session.results()), folder.string()));
   if (all_diverged(session.results()))
-    throw failure(folder.string(), "every run diverged; lower server.lr or client.lr");
+    throw failure(folder.string(), "every run diverged; lower server.lr or round.client_lr");
 }
 
 }  // namespace
