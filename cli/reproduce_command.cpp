@@ -105,11 +105,13 @@ void summarise(const Reproduction& work, const ReproduceOptions& options) {
   if (seconds && *seconds > 0)
     say(options, fmt::format("made in {}, all calls together", human_time(*seconds)));
   const std::string folder = work.pool().path().string();
-  const auto has_trials = [&](const Experiment& one) { return !work.pool().trials(one).empty(); };
-  const bool has_runs = std::ranges::any_of(work.experiments(), has_trials);
+  const auto has_runs = [&](const Experiment& one) {
+    return one.kind == ExperimentKind::kRuns && std::ranges::any_of(work.pool().trials(one), is_finished);
+  };
+  const bool any_runs = std::ranges::any_of(work.experiments(), has_runs);
   say(options,
       fmt::format("everything is in {}{}", (work.pool().path() / Reproduction::kTable).string(),
-                  has_runs ? fmt::format("; pages of runs: subfleet report {}/runs/*", folder) : ""));
+                  any_runs ? fmt::format("; pages of runs: subfleet report {}/runs/*", folder) : ""));
 }
 
 // Throws Stopped.

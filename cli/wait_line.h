@@ -10,13 +10,14 @@
 
 namespace subfleet::cli {
 
-// What a long computation is at: a line on a terminal that goes away when it is finished.
+// What a long computation is at: a line that goes away on a terminal when it is finished, and stays
+// elsewhere.
 class WaitLine {
  public:
   WaitLine(std::string_view what, bool takes_long)
       : shown_(takes_long && look_at_terminal(stderr).interactive) {
-    if (!shown_) return;
-    fmt::print(stderr, "{} ...", what);
+    if (!takes_long) return;
+    fmt::print(stderr, "{} ...{}", what, shown_ ? "" : "\n");
     std::fflush(stderr);
   }
   ~WaitLine() { finish(); }
@@ -28,7 +29,7 @@ class WaitLine {
   }
 
  private:
-  bool shown_;
+  bool shown_;  // and to be taken away
 };
 
 }  // namespace subfleet::cli

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -313,6 +315,78 @@ TEST(Help, EveryCommandHasOneWithExamplesOfItsOptions) {
     }
   }
   EXPECT_EQ(run_program({}).status, 2);
+}
+
+// What a page calls the program with: in lines to be typed, which go on after a backslash, and in sentences.
+std::vector<std::string> calls_in(const std::string& page) {
+  std::vector<std::string> calls;
+  std::istringstream text(page);
+  std::string joined;
+  for (std::string line; std::getline(text, line);) {
+    const bool goes_on = line.ends_with('\\');
+    joined += goes_on ? line.substr(0, line.size() - 1) : line;
+    if (goes_on) continue;
+    const size_t at = joined.find("subfleet ");
+    const bool typed = joined.starts_with("$ ") || joined.starts_with("    ");
+    if (typed && at != std::string::npos) calls.push_back(joined.substr(at, joined.find(" #", at) - at));
+    joined.clear();
+  }
+  for (size_t at = 0; (at = page.find("`subfleet ", at)) != std::string::npos;) {
+    const size_t end = page.find('`', at + 1);
+    if (end == std::string::npos) break;
+    calls.push_back(page.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  std::erase_if(calls, [](const std::string& call) {  // find_package(subfleet 0.1)
+    return call[9] < 'a' || call[9] > 'z';
+  });
+  return calls;
+}
+
+// The command that a line calls, and its help.
+class CommandHelp {
+ public:
+  const std::string& of(const std::string& line) {
+    std::istringstream words(line.substr(line.find(' ')));
+    std::string command, inner;
+    words >> command >> inner;
+    const std::string& help = of(std::vector{command});
+    return std::ranges::count(listed_commands(help), inner) == 0 ? help : of(std::vector{command, inner});
+  }
+
+ private:
+  const std::string& of(const std::vector<std::string>& command) {
+    auto found = helps_.find(command);
+    if (found == helps_.end())
+      found = helps_.emplace(command, run_program(with(command, {"--help"})).out).first;
+    return found->second;
+  }
+  std::map<std::vector<std::string>, std::string> helps_;
+};
+
+TEST(Help, TheOptionsOfThePagesAreThere) {
+  const std::filesystem::path root = std::filesystem::path(tiny_model()).parent_path().parent_path();
+  std::vector<std::filesystem::path> pages{root / "README.md", root / "CONTRIBUTING.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(root / "docs")) {
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  }
+  CommandHelp helps;
+  size_t options = 0;
+  for (const std::filesystem::path& page : pages) {
+    for (const std::string& line : calls_in(read_file(page))) {
+      const std::string& help = helps.of(line);
+      EXPECT_NE(help.find("Usage: subfleet"), std::string::npos) << page << ": " << line;
+      std::istringstream words(line);
+      for (std::string word; words >> word;) {
+        if (word.starts_with('[')) word.erase(0, 1);
+        if (!word.starts_with("--")) continue;
+        word = word.substr(0, word.find_last_of("abcdefghijklmnopqrstuvwxyz") + 1);
+        EXPECT_NE(help.find("  " + word + " "), std::string::npos) << word << " in " << page << ": " << line;
+        ++options;
+      }
+    }
+  }
+  EXPECT_GT(options, 50u);
 }
 
 TEST(Help, ErrorsNameTheHelpOfTheirCommand) {

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,6 +54,15 @@ TEST(Limits, AKeyOfManyPartsIsOneLine) {
   EXPECT_EQ(run_program({"plan", "--set", "round.clients={" + key + "=1}"}).status, 2);
 }
 
+// Until nothing waits in the pipe, or half a minute has passed.
+void wait_until_read(int pipe) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (int waiting = 1; waiting > 0 && std::chrono::steady_clock::now() < deadline;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (::ioctl(pipe, FIONREAD, &waiting) != 0) return;
+  }
+}
+
 // A command resolves its model several times, and a pipe can be read only once.
 TEST(Limits, AModelFileMayBeAPipe) {
   const TemporaryFolder folder;
@@ -69,7 +79,7 @@ TEST(Limits, AModelFileMayBeAPipe) {
     ASSERT_GE(both, 0);
     append_to(both, read_file(tiny_model()), pipe);
     std::thread closing([&] {
-      std::this_thread::sleep_for(std::chrono::seconds(1));
+      wait_until_read(both);
       ::close(both);
     });
     const Outcome outcome = run_program(command);

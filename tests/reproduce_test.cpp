@@ -117,6 +117,7 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
   }
 
   EXPECT_NE(outcome.out.find("made in "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("subfleet report "), std::string::npos) << outcome.out;
 
   // Again: nothing is left to do, and the results are the same.
   const Outcome again = run_program(command);
@@ -139,6 +140,15 @@ TEST(Reproduce, MakesTablesFromSearchesRunsAndFacts) {
   EXPECT_NE(changed.find("`subfleet reproduce searches`: Table 1 of the paper. 2 seeds each."),
             std::string::npos)
       << changed;
+}
+
+TEST(Reproduce, SuggestsAReportOnlyOfRunsThatAreThere) {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_program({"reproduce", "facts", "rates", "--experiments",
+                                       tiny_paper(folder).string(), "--out", (folder / "o").string()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("everything is in "), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("subfleet report"), std::string::npos) << outcome.out;
 }
 
 TEST(Reproduce, GoesOnAfterASignalAndEndsWithTheSameResults) {

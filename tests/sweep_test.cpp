@@ -128,14 +128,20 @@ TEST(Sweep, AnExtendedSweepThatIsKilledIsGoneOnWith) {
                                     "--only", "none", "--set", std::string("run.rounds=") + rounds};
   };
   const auto model = folder / "s" / "none-1" / "model.safetensors";
+  const auto log = folder / "s" / "none-1" / "rounds.jsonl";
   ASSERT_EQ(run_program(command("s", "8")).status, 0);
   const std::string old = read_file(model);
-  const auto goes_on = [&] { return !std::filesystem::exists(model); };
-  ASSERT_EQ(run_program(command("s", "12"), {.signal_when = goes_on}).status, -1);
-  ASSERT_EQ(run_program(command("s", "12")).status, 0);
+  const auto before = std::filesystem::file_size(log);
+  const auto goes_on = [&] {
+    std::error_code none_yet;
+    const auto size = std::filesystem::file_size(log, none_yet);
+    return !none_yet && size > before;
+  };
+  ASSERT_EQ(run_program(command("s", "60"), {.signal_when = goes_on}).status, -1);
+  ASSERT_EQ(run_program(command("s", "60")).status, 0);
   write_file(model, old);  // as if it had been killed before its new model was written
-  ASSERT_EQ(run_program(command("s", "12")).status, 0);
-  ASSERT_EQ(run_program(command("whole", "12")).status, 0);
+  ASSERT_EQ(run_program(command("s", "60")).status, 0);
+  ASSERT_EQ(run_program(command("whole", "60")).status, 0);
   for (const char* name : {"results.json", "none-1/model.safetensors", "none-2/model.safetensors"})
     EXPECT_EQ(read_file(folder / "whole" / name), read_file(folder / "s" / name)) << name;
 }
@@ -183,6 +189,14 @@ TEST(Sweep, ARunThatDivergesDoesNotEndTheOthers) {
   EXPECT_NE(outcome.out.find("1, 1 diverged"), std::string::npos) << outcome.out;
   const Outcome again = run_program(command);
   EXPECT_EQ(again.out.find("to train"), std::string::npos) << again.out;
+}
+
+TEST(Sweep, FailsWhereEveryRunDiverges) {
+  const TemporaryFolder folder;
+  const std::string file = tiny_file(folder, "[[run]]\nname = \"wild\"\nsettings.round.client_lr = 1e5\n");
+  const Outcome outcome =
+      run_program({"sweep", file, "--only", "wild", "--quiet", "--out", (folder / "s").string()});
+  expect_one_line_error(outcome, 1, "every run diverged; lower server.lr or round.client_lr");
 }
 
 TEST(Sweep, BadRequestsAreOneLineWithStatusTwo) {

@@ -55,11 +55,23 @@ TEST_F(TestCommand, FindsWhatTheRunFoundAndTestsTheEnsemble) {
             (result["runs"][0]["loss"].get<double>() + result["runs"][2]["loss"].get<double>()) / 2)
       << "the loss of mean logits is at most the mean of the losses";
 
-  const Outcome table = run_program({"test", a, b});
+  write_file(folder_ / "results.json", "{}");
+  const Outcome table = run_program({"test", a, (folder_ / "results.json").string(), b});
+  EXPECT_EQ(table.status, 0) << "plain files are left out: " << table.err;
   EXPECT_NE(table.out.find("ensemble of 2"), std::string::npos) << table.out;
+  EXPECT_EQ(table.out.find("of different rounds"), std::string::npos) << table.out;
   EXPECT_TRUE(tested({a, b, "--alone"})["ensembles"].empty());
   const nlohmann::json elsewhere = tested({a, "--set", "data.seed=5", "--set", "run.eval_samples=0"});
   EXPECT_NE(elsewhere["runs"][0]["loss"], result["runs"][0]["loss"]);
+}
+
+TEST_F(TestCommand, AnEnsembleOfDifferentRoundsSaysSo) {
+  const std::vector<std::string> settings{"model.name=emnist-linear", "code.family=none"};
+  const Outcome outcome =
+      run_program({"test", train("a", settings), train("b", with(settings, {"run.rounds=3"}))});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("the ensemble of 2 joins models of different rounds: 2, 3\n"), std::string::npos)
+      << outcome.out;
 }
 
 TEST_F(TestCommand, WhatCannotBeJoinedIsTestedAlone) {

@@ -94,7 +94,8 @@ TEST(Train, OneAndTwoThreadsGiveTheSameBytes) {
 
 TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   const TemporaryFolder folder;
-  const auto run = [&](const char* name) { return with_few_bits(small_run(folder / name, 12)); };
+  constexpr uint32_t kRounds = 40;
+  const auto run = [&](const char* name) { return with_few_bits(small_run(folder / name, kRounds)); };
   ASSERT_EQ(run_program(run("whole")).status, 0);
 
   // Each time once its log has grown, and then some milliseconds later.
@@ -118,7 +119,7 @@ TEST(Train, KilledAtRandomMomentsAndResumedGivesTheSameBytes) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
             read_file(folder / "killed" / "model.safetensors"));
-  EXPECT_EQ(log_of(folder / "killed").size(), 12u);
+  EXPECT_EQ(log_of(folder / "killed").size(), kRounds);
   for (const auto& entry : std::filesystem::directory_iterator(folder / "killed")) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << "left behind: " << entry.path();
   }
@@ -392,6 +393,7 @@ TEST(Train, AFullDiskIsOneLineAndTheLastGoodCheckpointSurvives) {
   expect_one_line_error(run_program(go_on, {.largest_file = 100'000}), 1,
                         "checkpoint.safetensors: cannot be written");
   EXPECT_EQ(read_file(folder / "run" / "checkpoint.safetensors"), checkpoint);
+  expect_one_line_error(run_program({"test", (folder / "run").string()}), 2, "subfleet train --resume");
   ASSERT_EQ(run_program(go_on).status, 0);
   EXPECT_EQ(read_file(folder / "whole" / "model.safetensors"),
             read_file(folder / "run" / "model.safetensors"));

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -103,18 +102,31 @@ TEST(Tune, TheWinnersRunGoesOnAsIfItHadBeenTrainedAlone) {
       << "asked for again, there is nothing to do";
 }
 
+// Of all logs in a folder, together.
+uintmax_t size_of_logs(const std::filesystem::path& folder) {
+  uintmax_t sum = 0;
+  std::error_code changing;
+  for (std::filesystem::recursive_directory_iterator at(folder, changing), end; !changing && at != end;
+       at.increment(changing)) {
+    if (at->path().filename() != "rounds.jsonl") continue;
+    std::error_code gone;
+    const auto size = std::filesystem::file_size(at->path(), gone);
+    if (!gone) sum += size;
+  }
+  return sum;
+}
+
 TEST(Tune, KilledAtRandomMomentsAndResumedFindsTheSameRateAndTheSameBytes) {
   const TemporaryFolder folder;
-  const auto began = std::chrono::steady_clock::now();
   ASSERT_EQ(run_program(with(small_search(folder / "whole"), {"--train"})).status, 0);
-  const auto whole =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
 
+  // Each time once a log has grown, and then some milliseconds later.
   Random random({.seed = 11});
-  const auto killed_soon = [&] {
-    const auto most = static_cast<uint32_t>(whole.count() / 4 + 2);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(random.below(most));
-    return ProgramOptions{.signal_when = [deadline] { return std::chrono::steady_clock::now() >= deadline; }};
+  const auto size_now = [&] { return size_of_logs(folder / "killed"); };
+  const auto killed_later = [&] {
+    return ProgramOptions{.signal_when = [&, before = size_now(), wait = random.below(20)]() mutable {
+      return size_now() > before && wait-- == 0;
+    }};
   };
   const auto again = [&](const ProgramOptions& options) {
     return std::filesystem::exists(folder / "killed" / "tune.toml")
@@ -122,11 +134,10 @@ TEST(Tune, KilledAtRandomMomentsAndResumedFindsTheSameRateAndTheSameBytes) {
                : run_program(with(small_search(folder / "killed"), {"--train"}), options);
   };
   int killed = 0;
-  Outcome outcome = again(killed_soon());
-  for (int attempt = 0; outcome.status != 0 && attempt < 25; ++attempt) {
+  Outcome outcome = again(killed_later());
+  for (; outcome.status != 0 && killed < 10; outcome = again(killed_later())) {
     ASSERT_EQ(outcome.status, -1) << outcome.err;
     ++killed;
-    outcome = again(killed_soon());
   }
   if (outcome.status != 0) outcome = again({});
   ASSERT_EQ(outcome.status, 0) << outcome.err;

@@ -14,6 +14,7 @@ namespace subfleet {
 namespace {
 
 constexpr size_t kPixels = values_of(ExampleKind::kCharacters);
+constexpr auto kPixelsAre = "pixels are from 0 to 1", kLabelsAre = "labels are whole numbers from 0 to 61";
 
 // One symbol per character; a character of several bytes becomes the symbol for unknown ones.
 std::vector<uint16_t> symbols_of(std::string_view text) {
@@ -80,15 +81,14 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
     constexpr size_t kLongest = 100;
     std::string why = error.what();  // "[json...] parse error at line L, column C: why"
     if (const size_t colon = why.find(": "); colon != std::string::npos) why = why.substr(colon + 2);
+    const std::string right = what_is_right();
     if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr) {
-      throw complaint(
-          fmt::format("has {} at byte {}, which is too large for any number; pixels are from 0 to 1",
-                      clip_text(one_line(token), kLongest), position));
+      throw complaint(fmt::format("has {} at byte {}, which is too large for any number{}",
+                                  clip_text(one_line(token), kLongest), position, right));
     }
     const bool literal = why.find("invalid literal") != std::string::npos;
     throw complaint(fmt::format("is not whole JSON at byte {} ({}){}", position,
-                                clip_text(one_line(why), kLongest),
-                                literal ? "; NaN and Infinity are no pixels" : ""));
+                                clip_text(one_line(why), kLongest), literal ? right : ""));
   }
 
   // Checks that the lists at the file's beginning agree with what was found.
@@ -144,6 +144,13 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
     throw unexpected(list ? "a list" : "an object");
   }
 
+  // Which numbers can stand in this place.
+  std::string what_is_right() const {
+    if (place() == Place::kPicture) return fmt::format("; {}", kPixelsAre);
+    if (place() == Place::kLabels) return fmt::format("; {}", kLabelsAre);
+    return "";
+  }
+
   bool number(double value) {
     if (ignores()) return true;
     switch (place()) {
@@ -163,8 +170,8 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
 
   void add_pixel(double value) {
     if (!is_pixel(value)) {
-      throw complaint(fmt::format("{} has a pixel of {} in picture {}; pixels are from 0 to 1",
-                                  user_title(name_), value, inputs_));
+      throw complaint(fmt::format("{} has a pixel of {} in picture {}; {}", user_title(name_), value, inputs_,
+                                  kPixelsAre));
     }
     if (examples_.values.size() == (inputs_ + 1) * kPixels) throw not_a_picture();
     examples_.values.push_back(pixel_code(value));
@@ -172,8 +179,8 @@ class ShardEvents final : public nlohmann::json_sax<nlohmann::json> {
 
   void add_label(double value) {
     if (!is_character_label(value)) {
-      throw complaint(fmt::format("{} has the label {} at example {}; labels are whole numbers from 0 to 61",
-                                  user_title(name_), value, examples_.labels.size()));
+      throw complaint(fmt::format("{} has the label {} at example {}; {}", user_title(name_), value,
+                                  examples_.labels.size(), kLabelsAre));
     }
     set_label_kind(ExampleKind::kCharacters);
     examples_.labels.push_back(static_cast<uint8_t>(value));

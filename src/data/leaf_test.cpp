@@ -187,7 +187,14 @@ TEST_F(LeafFiles, WrongPicturesAndLabelsAreNamed) {
     EXPECT_SAYS(complaint(), "pixels are from 0 to 1");
   }
   write_user(fmt::format(R"({{"x": [{}], "y": [1]}})", picture("NaN")));
-  EXPECT_SAYS(complaint(), "NaN and Infinity are no pixels");
+  EXPECT_SAYS(complaint(), "invalid literal");
+  EXPECT_SAYS(complaint(), "; pixels are from 0 to 1");
+  write_user(fmt::format(R"({{"x": [{}], "y": [1]}})", picture("1e999")));
+  EXPECT_SAYS(complaint(), "which is too large for any number; pixels are from 0 to 1");
+  write_user(fmt::format(R"({{"x": [{}], "y": [1e999]}})", picture()));
+  EXPECT_SAYS(complaint(), "which is too large for any number; labels are whole numbers from 0 to 61");
+  write("a.json", R"({"users": ["a"], "num_samples": [1e999]})");
+  EXPECT_EQ(complaint().find("pixels"), std::string::npos) << complaint();
   for (const char* label : {"62", "-1", "1.5", "1e300"}) {
     write_user(fmt::format(R"({{"x": [{}], "y": [{}]}})", picture(), label));
     EXPECT_SAYS(complaint(), "labels are whole numbers from 0 to 61");

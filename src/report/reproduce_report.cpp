@@ -93,7 +93,8 @@ std::string reasons(const ExperimentResult& result) {
     const ExpectedValue& value = result.experiment->values[i];
     const bool differs = std::ranges::any_of(
         result.results[i], [](const ReadingResult& r) { return r.verdict == Verdict::kDiffers; });
-    if (differs && !value.reason.empty()) text += fmt::format("- {}: {}\n", value.what, value.reason);
+    if (differs && !value.reason.empty())
+      text += fmt::format("- {}: {}\n", markdown_text(value.what), markdown_text(value.reason));
   }
   return text.empty() ? text : text + "\n";
 }
@@ -193,14 +194,16 @@ std::string reproduce_table(const ExperimentResult& result) {
 
 std::string reproduce_markdown(const ExperimentResult& result) {
   const Experiment& experiment = *result.experiment;
-  std::string text = fmt::format("## {}\n\n", experiment.title);
+  std::string text = fmt::format("## {}\n\n", markdown_text(experiment.title));
   text += fmt::format("`subfleet reproduce {}`", experiment.name);
-  if (!experiment.paper.empty()) text += fmt::format(": {} of the paper", experiment.paper);
-  text += ". " + seeds_text(experiment) + experiment.about + "\n\n";
+  if (!experiment.paper.empty()) text += fmt::format(": {} of the paper", markdown_text(experiment.paper));
+  text += ". " + seeds_text(experiment) + markdown_text(experiment.about) + "\n\n";
   if (!experiment.values.empty()) text += markdown_table(lines_of(result)) + "\n" + reasons(result);
   for (const Picture& picture : reproduce_pictures(result))
-    text += fmt::format("![{}]({})\n\n", picture.title, picture.file);
-  if (!result.trainers.empty()) text += fmt::format("Trained by {}.\n\n", fmt::join(result.trainers, "; "));
+    text += fmt::format("![{}]({})\n\n", markdown_text(picture.title), picture.file);
+  if (!result.trainers.empty())
+    text +=
+        fmt::format("Trained by {}.\n\n", markdown_text(fmt::format("{}", fmt::join(result.trainers, "; "))));
   return text;
 }
 

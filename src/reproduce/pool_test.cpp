@@ -151,6 +151,14 @@ TEST(Pool, AddsUpTimesOnceForEveryTrial) {
   EXPECT_EQ(pool.seconds(twice), 7);
 }
 
+TEST(Pool, ATimeThatCannotBeKeptIsAnError) {
+  const TemporaryFolder folder;
+  const Experiment experiment = experiment_of(ExperimentKind::kRuns);
+  const Pool pool(folder.path());
+  make_folder(folder / "times.jsonl");
+  EXPECT_THROW(pool.add_time(pool.trials(experiment), 1), Error);
+}
+
 TEST(Pool, SaysThatAFileIsDamaged) {
   const TemporaryFolder folder;
   const Experiment experiment = experiment_of(ExperimentKind::kSearches);

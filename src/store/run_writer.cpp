@@ -254,7 +254,7 @@ void RunWriter::round_done(Run& run, const RoundRecord& record) {
 }
 
 void RunWriter::append(const RoundRecord& record) {
-  if (std::exchange(has_model_, false)) std::filesystem::remove(file(kModel));
+  remove_model();
   append_to(log_, to_json_line(record), file(kLog));
 }
 
@@ -263,6 +263,11 @@ void RunWriter::checkpoint(const Run& run) {
   if (::fsync(log_) != 0) throw cannot_write(file(kLog), errno);
   save_checkpoint(file(kCheckpoint), run);
   saved_round_ = run.round();
+}
+
+void RunWriter::replace_weights(const Run& run) {
+  remove_model();
+  checkpoint(run);
 }
 
 void RunWriter::check_rounds(const std::filesystem::path& folder, uint32_t rounds) {
@@ -278,6 +283,10 @@ void RunWriter::finish(const Run& run) {
 void RunWriter::finish_for_good(const Run& run) {
   save_model(run);
   give_up(folder_);
+}
+
+void RunWriter::remove_model() {
+  if (std::exchange(has_model_, false)) std::filesystem::remove(file(kModel));
 }
 
 void RunWriter::save_model(const Run& run) {

@@ -47,7 +47,7 @@ RoundRecord TrainingSession::step() {
 
 void TrainingSession::set_weights(std::span<const float> weights) {
   run_.set_weights(weights);
-  if (writer_) writer_->checkpoint(run_);
+  if (writer_) writer_->replace_weights(run_);
 }
 
 void TrainingSession::finish() {

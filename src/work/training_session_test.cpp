@@ -130,6 +130,22 @@ TEST(TrainingSession, GivenWeightsAreThoseOfTheResumedRun) {
   EXPECT_EQ(weights_of(second), given);
 }
 
+TEST(TrainingSession, GivenWeightsMakeTheModelOfTheirRoundOld) {
+  const TemporaryFolder folder;
+  Site site;
+  TrainingSession session(session_config(2), site.fleet, site.now);
+  session.write_to(folder / "run");
+  session.train({}, never);
+  ASSERT_TRUE(RunWriter::is_finished(folder / "run"));
+  const std::vector<float> given(session.run().weights().size(), 0.5f);
+  session.set_weights(given);
+  EXPECT_FALSE(RunWriter::is_finished(folder / "run"));
+  EXPECT_THROW(RunWriter::weights(folder / "run", session.run().model()), Error);
+  session.finish();
+  EXPECT_TRUE(RunWriter::is_finished(folder / "run"));
+  EXPECT_EQ(RunWriter::weights(folder / "run", session.run().model()), given);
+}
+
 TEST(TrainingSession, WritesToNoFolderThatHoldsARun) {
   const TemporaryFolder folder;
   Site site;

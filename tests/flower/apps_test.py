@@ -1,6 +1,7 @@
 """The Flower apps without a SuperLink: what client apps answer, who gets which client's number, and what is made of replies.
     apps_test.py     with SUBFLEET_FLWR=a virtual environment that has flwr, and the package on PYTHONPATH"""
 
+import functools
 import re
 import sys
 import threading
@@ -20,7 +21,7 @@ try:
     from subfleet.flower import protocol
     from subfleet.flower.client import client_numbers
     from subfleet.flower.nodes import Nodes
-    from subfleet.flower.replies import BadReply, NodeLost, pull_reply
+    from subfleet.flower.replies import BadReply, NodeLost, limit_object_pulls, pull_reply
     from subfleet.flower.server import serve
     from subfleet.flower.transport import FlowerTransport
 except ImportError as error:
@@ -29,6 +30,7 @@ except ImportError as error:
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict  # noqa: E402
 from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
+from flwr.superlink.grid import http_grid  # noqa: E402
 
 TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1  # messages want to know who makes them
 
@@ -272,6 +274,41 @@ class Server(unittest.TestCase):
                 serve(Grid({}), config)
             self.assertIn(words, str(raised.exception))
             self.assertNotIn("\n", str(raised.exception))
+
+
+class Pulls(unittest.TestCase):
+    """Whatever decorates Flower's function, before the limit or after it, is called once, with the last limit."""
+
+    def setUp(self):
+        self.flowers_own = http_grid.pull_objects
+        self.seen = []
+
+        def pull_objects(*args, pull_object_fn, **more):
+            self.seen.append(("pull", more["max_time"]))
+            return {"a": pull_object_fn("a")}
+
+        http_grid.pull_objects = pull_objects
+
+    def tearDown(self):
+        http_grid.pull_objects = self.flowers_own
+
+    def decorate(self, word: str):
+        pull = http_grid.pull_objects
+
+        @functools.wraps(pull)
+        def decorated(*args, **more):
+            self.seen.append((word, None))
+            return pull(*args, **more)
+
+        http_grid.pull_objects = decorated
+
+    def test_decorators_stay_and_the_last_limit_holds(self):
+        self.decorate("before")
+        limit_object_pulls(5)
+        self.decorate("after")
+        limit_object_pulls(7)
+        self.assertEqual(http_grid.pull_objects(["a"], pull_object_fn=str.upper), {"a": "A"})
+        self.assertEqual(self.seen, [("after", None), ("before", None), ("pull", 7)])
 
 
 if __name__ == "__main__":

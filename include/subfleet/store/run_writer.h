@@ -77,6 +77,8 @@ class RunWriter final : public RoundObserver {
   void round_done(Run& run, const RoundRecord& record) override;
   void append(const RoundRecord& record);
   void checkpoint(const Run& run);
+  // A checkpoint of weights that came from elsewhere, between two rounds: a model of the round is old.
+  void replace_weights(const Run& run);
 
   // Writes model.safetensors, and a last checkpoint unless this round has one.
   void finish(const Run& run);
@@ -84,6 +86,7 @@ class RunWriter final : public RoundObserver {
   void finish_for_good(const Run& run);
 
  private:
+  void remove_model();
   void save_model(const Run& run);
   explicit RunWriter(std::filesystem::path folder);
   std::filesystem::path file(const char* name) const { return folder_ / name; }

@@ -24,13 +24,19 @@ class NodeLost(Exception):
 _LOST = {ErrorCode.MESSAGE_UNAVAILABLE, ErrorCode.REPLY_MESSAGE_UNAVAILABLE, ErrorCode.NODE_UNAVAILABLE}
 
 
+_limits = {"initial_backoff": 0.05, "backoff_cap": 0.5}
+
+
 def limit_object_pulls(seconds: float) -> None:
     """Makes the grid give up after so many seconds on a reply whose upload was never finished, or when nobody waits for
     it any longer, and look for the rest of one every half second. Flower itself waits for three minutes, and its threads
     keep the process from ending."""
     from flwr.superlink.grid import http_grid
 
-    pull = getattr(http_grid.pull_objects, "subfleet_limits", http_grid.pull_objects)  # not one limit over another
+    _limits["max_time"] = seconds
+    if hasattr(http_grid.pull_objects, "limited_by_subfleet"):  # itself, or below a decorator that has wrapped it
+        return
+    pull = http_grid.pull_objects
 
     @functools.wraps(pull)
     def limited(*args, pull_object_fn, **more):
@@ -42,14 +48,13 @@ def limit_object_pulls(seconds: float) -> None:
                 raise ObjectPullError(name, "nobody waits for it")
             return pull_object_fn(name)
 
-        limits = {"max_time": seconds, "initial_backoff": 0.05, "backoff_cap": 0.5}
         thread.pulling_since = time.monotonic()
         try:
-            return pull(*args, pull_object_fn=pull_one, **{**more, **limits})
+            return pull(*args, pull_object_fn=pull_one, **{**more, **_limits})
         finally:
             thread.pulling_since = math.inf
 
-    limited.subfleet_limits = pull
+    limited.limited_by_subfleet = True
     http_grid.pull_objects = limited
 
 

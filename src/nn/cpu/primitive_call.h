@@ -27,6 +27,9 @@ class Call {
 // Puts a primitive's scratchpad into the buffer, so that any thread may run it.
 dnnl::primitive_attr scratchpad_in_buffer();
 
+// Where mmap has no memory left for the code that oneDNN 2.6 generates, here or in its dnnl_sgemm, it writes
+// that code to address 0, and the process ends with SIGSEGV. Memory that the C library finds lacking is an
+// error.
 template <typename Primitive>
 Call make_call(BufferPlan& buffer, const typename Primitive::primitive_desc& description,
                Arguments arguments) {

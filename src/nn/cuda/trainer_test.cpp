@@ -284,6 +284,20 @@ TEST_F(CudaTrainer, CohortsOfSeveralRunsKeepTheirBits) {
   for (size_t i = 0; i < alone.results.size(); ++i) EXPECT_EQ(results[1][i].loss, alone.results[i].loss);
 }
 
+// A client's examples are on the GPU once; another model may have fewer classes.
+TEST_F(CudaTrainer, ExamplesAreCheckedAgainstEveryModel) {
+  const OneStep first(small_cnn(), 20);
+  const auto trainer = make_trainer("cuda", pool_, first.examples);
+  first.train(*trainer, 20);
+  evaluate(*trainer, first.model, first.weights, 130);
+  ModelSpec narrow = small_cnn();
+  narrow.layers.back().units = 2;
+  const OneStep second(narrow, 20);
+  EXPECT_THROW(second.train(*trainer, 20), Error);
+  EXPECT_THROW(evaluate(*trainer, second.model, second.weights, 130), Error);
+  first.train(*trainer, 20);
+}
+
 TEST_F(CudaTrainer, EvaluatesLikeReference) {
   for (const ModelSpec& model : small_models()) {
     SCOPED_TRACE(model.name);
