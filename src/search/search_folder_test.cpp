@@ -59,16 +59,16 @@ TEST(SearchFolder, PromotesTheWinnerOnce) {
     search.record(rounds);
     rounds.clear();
   }
-  const double value = search.candidates()[search.best().value()].value;
+  const Candidate best = search.candidates()[search.best().value()];
   const SearchFolder saved = SearchFolder::begin(folder / "s", tiny_search(), std::nullopt);
   {
     const subfleet::Run run(tiny_search(), fleet);
-    RunWriter::begin(saved.candidate(value), run, provenance_now(run.config(), fleet, {}));
+    RunWriter::begin(saved.candidate(best), run, provenance_now(run.config(), fleet, {}));
   }
   ASSERT_TRUE(saved.provenance());
   saved.promote(search);
   EXPECT_TRUE(RunWriter::can_go_on(folder / "s"));
-  EXPECT_FALSE(RunWriter::can_go_on(saved.candidate(value)));
+  EXPECT_FALSE(RunWriter::can_go_on(saved.candidate(best)));
   saved.promote(search);
   EXPECT_TRUE(RunWriter::can_go_on(folder / "s"));
 }
