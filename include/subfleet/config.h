@@ -31,10 +31,6 @@ struct RoundOptions : LocalTraining {
 struct Schedules {
   ScheduleOptions server, clients;
   uint32_t horizon = 0;  // the round in which they come to their final share; 0: run.rounds at the beginning
-  // A run that began as a probe of a search: in so many rounds the schedules ran once from end to end, the
-  // server's rate from probe_lr.
-  uint32_t probe = 0;
-  double probe_lr = 0;
 };
 
 struct RunOptions {
@@ -56,7 +52,7 @@ struct TargetAccuracy {
 
 // The search for the best value of a setting, in log10; see rate_search.h.
 struct TuneOptions {
-  std::string method = "paper";  // "paper": the fastest start; "horizon": the best end, see ProbeSearch
+  std::string method = "paper";  // "paper": the fastest start; "halving": the best end, see HalvingSearch
   std::string parameter = "server.lr";
   double start = 0;      // 0: the value that the setting has
   double delta = 1;      // between the first candidates

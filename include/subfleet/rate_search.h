@@ -24,7 +24,8 @@ struct SearchPlan {
   double low = 0, high = 0;  // what the setting can be
   bool whole = false;        // only without fractions
   bool first_wins = false;   // among equally fast candidates, not the more accurate
-  uint32_t horizon = 0;      // the rounds of the run that probes are for (tune.method = "horizon"); 0: the paper's
+  uint32_t horizon =
+      0;  // the rounds of the run that candidates are (tune.method = "halving"); 0: the paper's
 };
 
 // The plan of config.tune, for data with `classes` classes. Throws Error if it is impossible.
@@ -47,21 +48,25 @@ enum class Fate {
   kOvertaken,  // it took as many rounds as another needed to reach the target
   kTooSlow,    // it took max_rounds, and no other had reached the target either
   kHopeless,   // its clients lose more than twice what guessing does, over a whole window
-  kProbed,     // a probe that came to its end
+  kBeaten,     // at the end of a step of halving others had come further
+  kWaiting,    // for the others of its step
+  kWon,        // at the end of halving
   kDiverged,   // its weights, or those of all its clients, are no longer finite
 };
 std::string_view fate_name(Fate fate);  // "reached the target"
+
+// The mean loss of the last quarter of these rounds.
+double late_loss(std::span<const CandidateRound> rounds);
 
 // One value that is tried.
 struct Candidate {
   double value = 0;
   double offset = 0;  // from the start, in log10
   size_t step = 0;    // in which it was tried
-  uint32_t length = 0;  // of a probe, in rounds; 0: the search's limit
   Fate fate = Fate::kRunning;
   std::vector<CandidateRound> rounds = {};
   double accuracy = 0;  // mean over the last `window` rounds; what the target is compared with
-  double loss = 0;      // a probe's: what it is judged by, see ProbeSearch
+  double loss = 0;      // what halving judges it by
 
   uint32_t round_count() const { return static_cast<uint32_t>(rounds.size()); }
   uint64_t bytes() const;
@@ -70,7 +75,7 @@ struct Candidate {
 
 // Candidates that run side by side.
 struct SearchStep {
-  enum class Kind { kFirst, kOutward, kRefine };
+  enum class Kind { kFirst, kOutward, kRefine, kLast };  // the last: some of before go on
   Kind kind = Kind::kFirst;
   uint32_t candidates = 0;
   uint32_t rounds = 0;  // r*_i: the fewest rounds to the target known at its end, or max_rounds
@@ -118,8 +123,6 @@ class RateSearch {
   // (unless plan().first_wins), then the one tried first. Of those who have not reached it, the most
   // accurate.
   std::optional<size_t> best() const { return best_; }
-  // The value to train with, once it is over and there is a best.
-  virtual double chosen() const { return candidates_[*best_].value; }
   // No candidate runs for longer than this.
   uint32_t round_limit() const { return limit_; }
   SearchCost cost() const;
@@ -132,12 +135,12 @@ class RateSearch {
   virtual void end_step();
 
   // Leaves out values that the setting cannot have and those already tried; false if no value is left.
-  bool begin_step(SearchStep::Kind kind, std::span<const double> offsets, uint32_t length = 0);
+  bool begin_step(SearchStep::Kind kind, std::span<const double> offsets);
   double value_at(double offset) const;
   // Gives up a candidate that diverged or is hopeless.
   void stop_if_lost(Candidate& candidate) const;
   // Candidates past the edge at which the best stands, if it does and moves are left.
-  bool move_outward(uint32_t length = 0);
+  bool move_outward();
 
   SearchPlan plan_;
   double delta_;
@@ -152,29 +155,27 @@ class RateSearch {
   bool refine();
 };
 
-// A search for the rate that ends best after a whole run. Its candidates are probes: short runs in which the
-// schedules run once from end to end, all with the same draws, so that they differ in the rate alone. What a
-// probe came to is the mean training loss of its last quarter, when its rate is low: early rounds at a high rate
-// tell how fast a rate is, not how far it leads.
-//   1. Probes of a twentieth of the run, half a `delta` apart, moving outward while the best is outermost.
-//   2. Probes of a tenth, a quarter of a `delta` apart, around where step 1 points.
-//   3. The value is where step 2 points: the lowest point of the parabola through its losses.
-// Longer runs want lower rates where noise limits them: from one length to the next, the value falls with the
-// fourth root, midway between none and the square root that holds for pure noise. The best probe's run goes on.
-class ProbeSearch final : public RateSearch {
+// A search for the rate that ends best after a whole run: successive halving. Candidates are whole runs side
+// by side, all with the same draws, so that they differ in the rate alone; what one has come to is its mean
+// training loss over the last quarter of its rounds.
+//   1. For a sixteenth of the run, rates half a `delta` apart, moving outward while the best is outermost.
+//   2. As long, a quarter of a `delta` to either side of the best.
+//   3. The best two go on to an eighth of the run; the better one wins, and its run goes on to the end.
+// A rate that is too high is told by its loss only after a while, and a rate that is a little too low has the
+// lower loss for long: noise is what early rounds show, and what a mean of the weights (server.average) takes
+// away at the end. So the search is short, and the run that it is for averages its weights.
+class HalvingSearch final : public RateSearch {
  public:
-  static constexpr uint32_t kFewestRounds = 40;  // of the run
+  static constexpr uint32_t kFewestRounds = 32;  // of the run
 
-  explicit ProbeSearch(const SearchPlan& plan);
-  double chosen() const override;
+  explicit HalvingSearch(const SearchPlan& plan);
 
  private:
   void judge(std::span<const size_t> ran) override;
   void end_step() override;
-  uint32_t shorter() const { return plan_.horizon / 20; }
-  uint32_t longer() const { return plan_.horizon / 10; }
-  std::optional<size_t> best_of(uint32_t length) const;
-  double pointed_to(uint32_t length) const;
+  uint32_t first_length() const { return plan_.horizon / 16; }
+  uint32_t last_length() const { return plan_.horizon / 8; }
+  std::vector<size_t> by_loss() const;
 };
 
 // The one that the plan asks for.

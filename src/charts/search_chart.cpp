@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include "subfleet/base/text.h"
 
@@ -11,24 +13,24 @@ namespace subfleet {
 
 namespace {
 
-// What the probes of each length came to, and the value that they point to.
-Chart losses_over_values(const RateSearch& search, std::vector<Candidate> probes, const std::string& parameter) {
-  std::ranges::sort(probes, {}, &Candidate::value);
-  Chart chart{.title = fmt::format("Training loss at the end of probes{}",
-                                   search.outcome() == RateSearch::Outcome::kFound
-                                       ? fmt::format(", which point to {}", search.chosen())
-                                       : ""),
+// What halving saw: the losses of all candidates after the first rounds, and of those that went on.
+Chart losses_over_values(const RateSearch& search, std::vector<Candidate> candidates,
+                         const std::string& parameter) {
+  std::ranges::sort(candidates, {}, &Candidate::value);
+  Chart chart{.title = "Training loss of the candidates",
               .x_label = parameter,
               .y_label = "training loss",
               .y_unit = Unit::kPlain,
               .log_x = true,
               .marked = true,
               .series = {}};
-  for (const Candidate& probe : probes) {
-    const std::string name = fmt::format("{} rounds", probe.length);
-    auto line = std::ranges::find(chart.series, name, &Series::name);
-    if (line == chart.series.end()) line = chart.series.insert(line, {.name = name, .points = {}});
-    if (probe.fate != Fate::kRunning) line->points.push_back({probe.value, probe.loss});
+  for (const uint32_t rounds : {search.plan().horizon / 16, search.plan().horizon / 8}) {
+    Series line{.name = fmt::format("after {} rounds", rounds), .points = {}};
+    for (const Candidate& candidate : candidates) {
+      if (candidate.round_count() >= rounds)
+        line.points.push_back({candidate.value, late_loss(std::span(candidate.rounds).first(rounds))});
+    }
+    chart.series.push_back(std::move(line));
   }
   return chart;
 }

@@ -20,20 +20,10 @@ Config candidate_config(const Config& config, const RateSearch& search, size_t i
   const Candidate& candidate = search.candidates()[index];
   Config own = config;
   set(own, config.tune.parameter, fmt::format("{}", candidate.value));
-  if (candidate.length > 0) {  // a probe: all have the same draws
-    own.schedules.probe = candidate.length;
-    own.schedules.probe_lr = candidate.value;
-  } else {
-    own.run.first_draw += static_cast<uint32_t>(index) * kDrawsApart;
-  }
+  // Halving compares runs that differ in the value alone.
+  if (search.plan().horizon == 0) own.run.first_draw += static_cast<uint32_t>(index) * kDrawsApart;
   validate(own);
   return own;
-}
-
-Config winner_config(const Config& config, const RateSearch& search) {
-  Config winner = candidate_config(config, search, *search.best());
-  set(winner, config.tune.parameter, fmt::format("{}", search.chosen()));
-  return winner;
 }
 
 CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, Fleet& fleet,
@@ -41,7 +31,7 @@ CandidateRuns::CandidateRuns(const Config& config, const SearchFolder& folder, F
     : config_(config), folder_(folder), fleet_(fleet), now_(now) {}
 
 CandidateRuns::Entry CandidateRuns::open(const RateSearch& search, size_t index) const {
-  const std::filesystem::path folder = folder_.candidate(search.candidates()[index]);
+  const std::filesystem::path folder = folder_.candidate(search.candidates()[index].value);
   Entry entry;
   if (RunWriter::has_begun(folder)) entry.writer.emplace(RunWriter::reopen(folder));
   if (entry.writer && !RunWriter::can_go_on(folder)) {  // it was given up, or moved
@@ -69,7 +59,7 @@ std::vector<CandidateRound> CandidateRuns::next_round(const RateSearch& search) 
     Entry& entry = entries_.at(index);
     if (entry.log.size() > search.candidates()[index].rounds.size()) continue;
     if (!entry.run) {
-      throw bad_request(folder_.candidate(search.candidates()[index]).string(),
+      throw bad_request(folder_.candidate(search.candidates()[index].value).string(),
                         "its checkpoint or a part of its log is gone; start the search again");
     }
     behind.push_back(&entry);
@@ -98,17 +88,18 @@ void CandidateRuns::train(const std::vector<Entry*>& entries) {
 }
 
 void CandidateRuns::settle(const RateSearch& search) {
-  for (auto& [index, entry] : entries_) {
+  for (size_t index = 0; index < search.candidates().size(); ++index) {
     const Candidate& candidate = search.candidates()[index];
-    const bool running = candidate.fate == Fate::kRunning, best = index == search.best();
-    const bool in_step = entry.run && entry.run->round() == candidate.round_count();
+    const bool running = candidate.fate == Fate::kRunning;
+    const bool kept = index == search.best() || candidate.fate == Fate::kWaiting;
     const bool its_turn = candidate.round_count() % config_.run.checkpoint_every == 0;
-    if (in_step && (running ? its_turn : best)) entry.writer->checkpoint(*entry.run);
-    if (running) continue;
-    entry.run.reset();
-    entry.writer.reset();
-    entry.events.reset();
-    if (!best) RunWriter::give_up(folder_.candidate(candidate));
+    if (const auto found = entries_.find(index); found != entries_.end()) {
+      Entry& entry = found->second;
+      const bool in_step = entry.run && entry.run->round() == candidate.round_count();
+      if (in_step && (running ? its_turn : kept)) entry.writer->checkpoint(*entry.run);
+      if (!running) entries_.erase(found);
+    }
+    if (!running && !kept) RunWriter::give_up(folder_.candidate(candidate.value));
   }
 }
 

@@ -77,7 +77,7 @@ TEST(CandidateRuns, TellTheSameRoundsAfterABreak) {
   CandidateRuns runs(config, saved, site.fleet, site.now);
   EXPECT_EQ(rounds_of(runs, search, 3), before);
   runs.checkpoint();
-  EXPECT_EQ(RunWriter::log(saved.candidate(search.candidates()[0])).size(), 3u);
+  EXPECT_EQ(RunWriter::log(saved.candidate(search.candidates()[0].value)).size(), 3u);
 }
 
 TEST(CandidateRuns, SayThatACheckpointIsGone) {
@@ -91,7 +91,7 @@ TEST(CandidateRuns, SayThatACheckpointIsGone) {
     rounds_of(runs, search, 2);
   }
   RateSearch search = site.search();
-  RunWriter::give_up(saved.candidate(search.candidates()[0]));
+  RunWriter::give_up(saved.candidate(search.candidates()[0].value));
   CandidateRuns runs(config, saved, site.fleet, site.now);
   try {
     rounds_of(runs, search, 3);

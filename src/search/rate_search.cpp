@@ -28,6 +28,9 @@ double recent_mean(std::span<const CandidateRound> rounds, uint32_t window, doub
   return rounds.empty() ? 0 : sum / static_cast<double>(rounds.size());
 }
 
+// The mean of the weights that ends a run with a constant rate: over about an eighth of its rounds.
+double average_over_an_eighth(uint32_t rounds) { return 1 - 8.0 / std::max(rounds, 16u); }
+
 bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
   const bool reached = a.fate == Fate::kReached;
   if (reached != (b.fate == Fate::kReached)) return reached;
@@ -41,8 +44,8 @@ bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
 void resolve_tune(Config& config) {
   if (config.tune.start == 0) config.tune.start = numeric_setting(config, config.tune.parameter).value;
   if (config.tune.max_rounds == 0) config.tune.max_rounds = config.run.rounds;
-  if (config.tune.method == "horizon" && is_constant(config.schedules.server))
-    config.schedules.server.schedule = "cosine";
+  if (config.tune.method == "halving" && config.server.average == 0 && is_constant(config.schedules.server))
+    config.server.average = average_over_an_eighth(config.run.rounds);
   resolve_horizon(config);
 }
 
@@ -72,12 +75,12 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
     throw bad_request("tune.max_rounds", fmt::format("{} rounds are more than the {} of run.rounds",
                                                      tune.max_rounds, config.run.rounds));
   }
-  const bool probes = tune.method == "horizon";
-  if (probes && tune.parameter != "server.lr")
-    throw bad_request("tune.parameter", "only server.lr can be searched for the horizon (tune.method)");
-  if (probes && resolved.schedules.horizon < ProbeSearch::kFewestRounds) {
-    throw bad_request("run.rounds", fmt::format("{} are too few for probes of a twentieth of them; at least {}",
-                                                resolved.schedules.horizon, ProbeSearch::kFewestRounds));
+  const bool halving = tune.method == "halving";
+  if (halving && tune.parameter != "server.lr")
+    throw bad_request("tune.parameter", "halving (tune.method) searches server.lr alone");
+  if (halving && resolved.run.rounds < HalvingSearch::kFewestRounds) {
+    throw bad_request("run.rounds", fmt::format("{} are too few to be halved; at least {}",
+                                                resolved.run.rounds, HalvingSearch::kFewestRounds));
   }
   return {.start = tune.start,
           .delta = tune.delta,
@@ -91,7 +94,7 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
           .high = setting.high,
           .whole = setting.whole,
           .first_wins = tune.ties == "first",
-          .horizon = probes ? resolved.schedules.horizon : 0};
+          .horizon = halving ? resolved.run.rounds : 0};
 }
 
 std::string_view fate_name(Fate fate) {
@@ -106,8 +109,12 @@ std::string_view fate_name(Fate fate) {
       return "hopeless";
     case Fate::kDiverged:
       return "diverged";
-    case Fate::kProbed:
-      return "done";
+    case Fate::kBeaten:
+      return "beaten";
+    case Fate::kWaiting:
+      return "waiting";
+    case Fate::kWon:
+      return "won";
     case Fate::kRunning:
       break;
   }
@@ -188,13 +195,13 @@ void RateSearch::end_step() {
 }
 
 // Past the edge at which the best stands; below them all if all are lost, for what is lost is too high.
-bool RateSearch::move_outward(uint32_t length) {
+bool RateSearch::move_outward() {
   if (moves_outward_ == plan_.outward) return false;
   const auto [lowest, highest] = std::ranges::minmax_element(candidates_, {}, &Candidate::offset);
   std::vector<double> offsets;
   if (!best_ || candidates_[*best_].offset == lowest->offset) offsets.push_back(lowest->offset - delta_);
   if (best_ && candidates_[*best_].offset == highest->offset) offsets.push_back(highest->offset + delta_);
-  if (!begin_step(SearchStep::Kind::kOutward, offsets, length)) return false;
+  if (!begin_step(SearchStep::Kind::kOutward, offsets)) return false;
   ++moves_outward_;
   return true;
 }
@@ -216,14 +223,13 @@ double RateSearch::value_at(double offset) const {
   return plan_.whole ? std::round(value) : value;
 }
 
-bool RateSearch::begin_step(SearchStep::Kind kind, std::span<const double> offsets, uint32_t length) {
+bool RateSearch::begin_step(SearchStep::Kind kind, std::span<const double> offsets) {
   SearchStep step{.kind = kind};
   for (const double offset : offsets) {
     const double value = value_at(offset);
-    const bool tried = std::ranges::any_of(
-        candidates_, [&](const Candidate& c) { return c.value == value && c.length == length; });
+    const bool tried = std::ranges::any_of(candidates_, [&](const Candidate& c) { return c.value == value; });
     if (tried || !(value > 0 && value >= plan_.low && value <= plan_.high)) continue;
-    candidates_.push_back({.value = value, .offset = offset, .step = steps_.size(), .length = length});
+    candidates_.push_back({.value = value, .offset = offset, .step = steps_.size()});
     ++step.candidates;
   }
   if (step.candidates == 0) return false;

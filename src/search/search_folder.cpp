@@ -57,10 +57,8 @@ SearchFolder SearchFolder::reopen(const std::filesystem::path& folder) {
 
 Config SearchFolder::config() const { return load_config(path_ / kConfig); }
 
-std::filesystem::path SearchFolder::candidate(const Candidate& candidate) const {
-  const std::string value = fmt::format("{}", candidate.value);
-  return path_ / kCandidates /
-         (candidate.length == 0 ? value : fmt::format("{}-in-{}", value, candidate.length));
+std::filesystem::path SearchFolder::candidate(double value) const {
+  return path_ / kCandidates / fmt::format("{}", value);
 }
 
 std::vector<std::filesystem::path> SearchFolder::candidates() const {
@@ -97,11 +95,7 @@ void SearchFolder::save(const RateSearch& search, const Config& config) const {
 
 void SearchFolder::promote(const RateSearch& search) const {
   if (RunWriter::can_go_on(path_)) return;
-  RunWriter::move(candidate(search.candidates()[*search.best()]), path_);
-}
-
-void SearchFolder::promote(const RateSearch& search, const Run& run) const {
-  RunWriter::move(candidate(search.candidates()[*search.best()]), path_, run);
+  RunWriter::move(candidate(search.candidates()[*search.best()].value), path_);
 }
 
 }  // namespace subfleet

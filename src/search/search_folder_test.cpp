@@ -63,12 +63,12 @@ TEST(SearchFolder, PromotesTheWinnerOnce) {
   const SearchFolder saved = SearchFolder::begin(folder / "s", tiny_search(), std::nullopt);
   {
     const subfleet::Run run(tiny_search(), fleet);
-    RunWriter::begin(saved.candidate(best), run, provenance_now(run.config(), fleet, {}));
+    RunWriter::begin(saved.candidate(best.value), run, provenance_now(run.config(), fleet, {}));
   }
   ASSERT_TRUE(saved.provenance());
   saved.promote(search);
   EXPECT_TRUE(RunWriter::can_go_on(folder / "s"));
-  EXPECT_FALSE(RunWriter::can_go_on(saved.candidate(best)));
+  EXPECT_FALSE(RunWriter::can_go_on(saved.candidate(best.value)));
   saved.promote(search);
   EXPECT_TRUE(RunWriter::can_go_on(folder / "s"));
 }

@@ -38,6 +38,8 @@ std::string_view kind_name(SearchStep::Kind kind) {
       return "outward";
     case SearchStep::Kind::kRefine:
       return "refine";
+    case SearchStep::Kind::kLast:
+      return "last";
     case SearchStep::Kind::kFirst:
       break;
   }
@@ -70,7 +72,7 @@ Json candidate_json(const Candidate& candidate) {
     curve.push_back(finite_or_null(round.accuracy));
     losses.push_back(finite_or_null(round.loss));
   }
-  Json json = {{"value", candidate.value},
+  return {{"value", candidate.value},
           {"log10", std::log10(candidate.value)},
           {"step", candidate.step},
           {"fate", fate_name(candidate.fate)},
@@ -79,11 +81,6 @@ Json candidate_json(const Candidate& candidate) {
           {"accuracy", finite_or_null(candidate.accuracy)},
           {"curve", curve},
           {"loss", losses}};
-  if (candidate.length > 0) {
-    json["length"] = candidate.length;
-    json["judged_loss"] = finite_or_null(candidate.loss);
-  }
-  return json;
 }
 
 }  // namespace
@@ -95,9 +92,9 @@ std::string explain_outcome(const RateSearch& search, const std::string& paramet
   }
   if (!search.best()) return "no step of the search is done yet";
   const Candidate& best = search.candidates()[*search.best()];
-  if (best.length > 0) {
-    return fmt::format("{} = {} for {} rounds; the first {} are those of the best probe, at {}", parameter,
-                       search.chosen(), search.plan().horizon, best.length, best.value);
+  if (search.plan().horizon > 0) {
+    return fmt::format("{} = {} has come furthest in {} rounds; they are the first of its run of {}",
+                       parameter, best.value, best.round_count(), search.plan().horizon);
   }
   if (best.fate != Fate::kReached) {
     return fmt::format(
@@ -114,15 +111,15 @@ std::string explain_outcome(const RateSearch& search, const std::string& paramet
 }
 
 std::string candidate_table(const RateSearch& search, const std::string& parameter) {
-  const bool probes = search.plan().horizon > 0;
+  const bool halving = search.plan().horizon > 0;
   std::vector<std::vector<std::string>> lines{
-      {"step", parameter, "log10", "rounds", probes ? "loss" : "accuracy", "fate"}};
+      {"step", parameter, "log10", "rounds", halving ? "loss" : "accuracy", "fate"}};
   for (size_t i = 0; i < search.candidates().size(); ++i) {
     const Candidate& candidate = search.candidates()[i];
     lines.push_back({fmt::format("{}", candidate.step), fmt::format("{}", candidate.value),
                      fmt::format("{:.3f}", std::log10(candidate.value)),
                      fmt::format("{}", candidate.round_count()),
-                     probes ? fmt::format("{:.4f}", candidate.loss) : human_percent(candidate.accuracy),
+                     halving ? fmt::format("{:.4f}", candidate.loss) : human_percent(candidate.accuracy),
                      fmt::format("{}{}", fate_name(candidate.fate), i == search.best() ? ", best" : "")});
   }
   return align_table(lines, "rrrrrl");
@@ -163,7 +160,6 @@ Json search_value(const RateSearch& search, const Config& config) {
   if (search.best()) {
     json["best"] = search.candidates()[*search.best()].value;
     json["rounds"] = search.candidates()[*search.best()].rounds.size();
-    if (search.outcome() == Outcome::kFound) json["chosen"] = search.chosen();
   }
   return json;
 }

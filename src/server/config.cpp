@@ -217,8 +217,6 @@ const std::vector<Key>& keys() {
       later(key("server.warmup", FIELD(schedules.server.warmup), "rounds in which the rate rises", true, {0, 4e9})),
       later(key("server.final", FIELD(schedules.server.final), "share of the rate at the horizon", true, kFinal)),
       later(key("server.horizon", FIELD(schedules.horizon), "the round in which schedules end; 0 is run.rounds as the run begins", true, {0, 4e9})),
-      later(key("server.probe", FIELD(schedules.probe), "a search's winner: the first rounds, in which schedules ran once from end to end", true, {0, 4e9})),
-      later(key("server.probe_lr", FIELD(schedules.probe_lr), "the server's rate in those rounds", true, {0, 1e6})),
       later(key("server.average", FIELD(server.average), "decay per round of a mean of the weights, as in 0.95, which is tested and saved as the model; 0 is none", true, {0, 0.999999})),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
       key("server.beta2", FIELD(server.beta2), "decay of the second moment", true, {0, 0.999999}),
@@ -231,7 +229,7 @@ const std::vector<Key>& keys() {
       key("run.eval_every", FIELD(run.eval_every), "rounds between two tests", false, kCount),
       key("run.eval_samples", FIELD(run.eval_samples), "test with about so many examples; 0 is all of them", false),
       key("run.checkpoint_every", FIELD(run.checkpoint_every), "rounds between two checkpoints", false, kCount),
-      key("tune.method", FIELD(tune.method), "what is searched: the rate with the fastest start, as in the 'paper', or the one that ends best at the 'horizon', with a schedule", false),
+      key("tune.method", FIELD(tune.method), "what is searched: the rate with the fastest start, as in the 'paper', or by 'halving' the one that ends best after run.rounds", false),
       key("tune.parameter", FIELD(tune.parameter), "the setting that 'subfleet tune' searches, in log10", false),
       key("tune.start", FIELD(tune.start), "the first value tried; 0 is the one that the setting has", false),
       key("tune.delta", FIELD(tune.delta), "from one of the first candidates to the next, in log10", false, {1e-3, 10}),
@@ -343,16 +341,6 @@ void check_schedule(std::string_view section, const ScheduleOptions& options, co
   }
 }
 
-// A probe is a short run: all of the schedule, its warm-up too, on a smaller scale. The rest is a run of its own.
-double scheduled_share(ScheduleOptions options, const Schedules& all, uint32_t round) {
-  if (round > all.probe) {
-    const uint32_t horizon = all.horizon > all.probe ? all.horizon - all.probe : 0;
-    return share_of_rate(options, round - all.probe, horizon);
-  }
-  options.warmup = static_cast<uint32_t>(uint64_t{options.warmup} * all.probe / std::max(1u, all.horizon));
-  return share_of_rate(options, round, all.probe);
-}
-
 }  // namespace
 
 std::vector<Setting> settings(const Config& config) {
@@ -437,18 +425,16 @@ std::optional<std::string> first_difference(const FixedSettings& before, const F
 
 double server_rate(const Config& config, uint32_t round) {
   const double rate = config.server.lr == 0 ? default_server_lr(config.server.optimizer) : config.server.lr;
-  return (round <= config.schedules.probe ? config.schedules.probe_lr : rate) *
-         scheduled_share(config.schedules.server, config.schedules, round);
+  return rate * share_of_rate(config.schedules.server, round, config.schedules.horizon);
 }
 
 float client_rate(const Config& config, uint32_t round) {
   return static_cast<float>(config.round.client_lr *
-                            scheduled_share(config.schedules.clients, config.schedules, round));
+                            share_of_rate(config.schedules.clients, round, config.schedules.horizon));
 }
 
 void resolve_horizon(Config& config) {
-  const bool needed = config.schedules.probe > 0 || needs_horizon(config.schedules.server) ||
-                      needs_horizon(config.schedules.clients);
+  const bool needed = needs_horizon(config.schedules.server) || needs_horizon(config.schedules.clients);
   if (needed && config.schedules.horizon == 0) config.schedules.horizon = config.run.rounds;
 }
 
@@ -468,11 +454,8 @@ void validate(Config& config) {
   }
   check_schedule("server", config.schedules.server, config);
   check_schedule("round", config.schedules.clients, config);
-  if (config.tune.method != "paper" && config.tune.method != "horizon")
-    throw unknown_name("tune.method", config.tune.method, std::vector<std::string>{"paper", "horizon"});
-  const uint32_t horizon = config.schedules.horizon == 0 ? config.run.rounds : config.schedules.horizon;
-  if (config.schedules.probe > 0 && (config.schedules.probe >= horizon || config.schedules.probe_lr == 0))
-    throw bad_request("server.probe", "wants fewer rounds than the horizon, and server.probe_lr above 0");
+  if (config.tune.method != "paper" && config.tune.method != "halving")
+    throw unknown_name("tune.method", config.tune.method, std::vector<std::string>{"paper", "halving"});
   const double default_lr = default_server_lr(config.server.optimizer);
   if (config.server.lr == 0) config.server.lr = default_lr;
 }

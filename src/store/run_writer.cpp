@@ -25,10 +25,11 @@ namespace {
 
 constexpr auto kConfig = "config.toml";
 constexpr auto kLog = "rounds.jsonl";
+constexpr auto kCheckpoint = "checkpoint.safetensors";
 constexpr auto kModel = "model.safetensors";
 constexpr auto kProvenance = "provenance.json";
 constexpr std::array<std::string_view, 8> kFiles{
-    kConfig, kModelFile, kLog, RunWriter::kCheckpoint, kModel, kProvenance, RunWriter::kPage, EventFile::kName};
+    kConfig, kModelFile, kLog, kCheckpoint, kModel, kProvenance, RunWriter::kPage, EventFile::kName};
 
 // Throws Error if the folder has a newer format; a run that has just begun may not have written it yet.
 void check_format(const std::filesystem::path& folder) {
@@ -50,7 +51,7 @@ void check_free(const std::filesystem::path& folder) {
   }
   check_empty(folder, [](const std::filesystem::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    return name == RunWriter::kCheckpoint || name == kProvenance || name == kModelFile ||
+    return name == kCheckpoint || name == kProvenance || name == kModelFile ||
            is_half_written(name, kFiles) || (name == kLog && std::filesystem::file_size(entry.path()) == 0);
   });
 }
@@ -87,8 +88,8 @@ Rounds rounds_of(const std::filesystem::path& folder) {
   rounds.model = round_in(folder / kModel);
   if (!rounds.model) return rounds;
   if (const auto log = RunWriter::log(folder); !log.empty()) rounds.log = log.back().round;
-  rounds.keeps_checkpoint = std::filesystem::exists(folder / RunWriter::kCheckpoint);
-  rounds.checkpoint = round_in(folder / RunWriter::kCheckpoint);
+  rounds.keeps_checkpoint = std::filesystem::exists(folder / kCheckpoint);
+  rounds.checkpoint = round_in(folder / kCheckpoint);
   return rounds;
 }
 
@@ -179,14 +180,6 @@ void RunWriter::move(const std::filesystem::path& from, const std::filesystem::p
   if (std::filesystem::exists(from / kCheckpoint))  // else it has been moved before, and the rest was not
     std::filesystem::rename(from / kCheckpoint, to / kCheckpoint);
   save_config(to / kConfig, config);  // last, as in begin()
-}
-
-void RunWriter::move(const std::filesystem::path& from, const std::filesystem::path& to, const Run& run) {
-  write_file(to / kLog, read_file(from / kLog));
-  write_file(to / kProvenance, read_file(from / kProvenance));
-  save_checkpoint(to / kCheckpoint, run);
-  save_config(to / kConfig, run.config());
-  give_up(from);
 }
 
 Config RunWriter::config(const std::filesystem::path& folder) {

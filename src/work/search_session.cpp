@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "store/checkpoint.h"
 #include "subfleet/base/file.h"
 #include "subfleet/base/stopwatch.h"
 #include "subfleet/charts/chart.h"
@@ -88,25 +87,11 @@ bool SearchSession::search_on(SearchObserver& observer, const std::function<bool
 }
 
 std::unique_ptr<TrainingSession> SearchSession::go_on_with_winner() {
-  const Config winner = winner_config(config_, *search_);
-  search_->plan().horizon > 0 ? promote_probe(winner) : folder_->promote(*search_);
+  folder_->promote(*search_);
   const std::filesystem::path folder = path();
   folder_.reset();  // whose lock the run takes over
-  return std::make_unique<TrainingSession>(winner, fleet_, now_, RunWriter::reopen(folder));
-}
-
-// The best probe's run, with the rate that the probes point to for the rounds to come.
-void SearchSession::promote_probe(const Config& winner) const {
-  if (RunWriter::can_go_on(path())) return;
-  const size_t best = *search_->best();
-  Run probe(candidate_config(config_, *search_, best), fleet_);
-  load_checkpoint(folder_->candidate(search_->candidates()[best]) / RunWriter::kCheckpoint, probe);
-  std::vector<std::vector<float>> moments;
-  for (const Moment& moment : probe.moments())
-    moments.emplace_back(moment.values.begin(), moment.values.end());
-  Run run(winner, fleet_);
-  run.restore(probe.round(), probe.weights(), moments);
-  folder_->promote(*search_, run);
+  return std::make_unique<TrainingSession>(candidate_config(config_, *search_, *search_->best()), fleet_,
+                                           now_, RunWriter::reopen(folder));
 }
 
 }  // namespace subfleet

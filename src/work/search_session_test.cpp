@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "subfleet/base/file.h"
 #include "subfleet/error.h"
 #include "subfleet/search/search_report.h"
@@ -74,40 +76,48 @@ TEST(SearchSession, TheWinnerGoesOnInTheFolder) {
             weights_after(config, config.run.rounds, 1, "cpu"));
 }
 
-// For the horizon: the best probe's rounds are the run's first, and its settings alone make it again.
-TEST(SearchSession, AProbeGoesOnWithTheRateThatWasFound) {
+// Stopped at any time, in the last step too, halving comes to the same; the winner is the run of its
+// settings.
+TEST(SearchSession, HalvingKeepsTheWinnersRounds) {
   const TemporaryFolder folder;
   Site site;
   Config config = tiny_search();
-  set(config, "tune.method", "horizon");
-  config.run.rounds = 40;
+  set(config, "tune.method", "halving");
+  config.run.rounds = 32;
+  config.run.checkpoint_every = 3;
+  SearchSession whole(config, site.fleet, site.now);
+  whole.begin(folder / "whole");
+  Recorder seen;
+  ASSERT_TRUE(whole.run(seen, never));
+  ASSERT_EQ(whole.search().outcome(), RateSearch::Outcome::kFound);
   {
     SearchSession first(config, site.fleet, site.now);
     first.begin(folder / "s");
-    Recorder some;
-    EXPECT_FALSE(first.run(some, [&] { return some.rounds == 3; }));
   }
-  SearchFolder saved = SearchFolder::reopen(folder / "s");
-  SearchSession session(saved.config(), site.fleet, site.now);
-  session.resume(std::move(saved));
-  Recorder seen;
-  ASSERT_TRUE(session.run(seen, never));
-  ASSERT_EQ(session.search().outcome(), RateSearch::Outcome::kFound);
-  const Candidate best = session.search().candidates()[session.search().best().value()];
-  const double chosen = session.search().chosen();
-  const auto winner = session.go_on_with_winner();
-  EXPECT_EQ(winner->run().round(), 4u);
-  EXPECT_TRUE(winner->train({}, never));
-  const Config made = winner->run().config();
-  EXPECT_EQ(made.server.lr, chosen);
-  EXPECT_EQ(made.schedules.server.schedule, "cosine");
-  EXPECT_EQ(made.schedules.horizon, 40u);
-  const std::vector<RoundRecord> log = RunWriter::log(folder / "s");
-  ASSERT_EQ(log.size(), 40u);
-  EXPECT_DOUBLE_EQ(log[0].server_rate.value(), best.value);
-  EXPECT_LT(log[3].server_rate.value(), 0.02 * best.value);
-  EXPECT_DOUBLE_EQ(log[4].server_rate.value(), chosen);
-  EXPECT_EQ(RunWriter::weights(folder / "s", winner->run().model()), weights_after(made, 40, 1, "cpu"));
+  bool over = false;
+  for (size_t sessions = 0; !over; ++sessions) {
+    ASSERT_LT(sessions, 50u);
+    SearchFolder saved = SearchFolder::reopen(folder / "s");
+    SearchSession one(saved.config(), site.fleet, site.now);
+    one.resume(std::move(saved));
+    Recorder some;
+    over = one.run(some, [&] { return some.rounds == sessions + 1; });
+    if (!over) continue;
+    EXPECT_EQ(read_file(folder / "s" / "tune.json"), read_file(folder / "whole" / "tune.json"));
+    const Candidate best = one.search().candidates()[one.search().best().value()];
+    const auto winner = one.go_on_with_winner();
+    EXPECT_EQ(winner->run().round(), 4u);
+    EXPECT_TRUE(winner->train({}, never));
+    const Config made = winner->run().config();
+    EXPECT_EQ(made.server.lr, best.value);
+    EXPECT_EQ(made.run.first_draw, config.run.first_draw);
+    EXPECT_DOUBLE_EQ(made.server.average, 0.75);
+    ThreadPool pool(1);
+    LocalFleet fleet = tiny_fleet(pool, "cpu");
+    subfleet::Run run(made, fleet);
+    for (uint32_t i = 0; i < 32; ++i) run.step();
+    EXPECT_TRUE(std::ranges::equal(RunWriter::weights(folder / "s", run.model()), run.tested_weights()));
+  }
 }
 
 TEST(SearchSession, GoesOnForMoreRoundsButLooksForTheSame) {

@@ -7,7 +7,7 @@
 
 namespace subfleet {
 
-// How many rounds each value took, to the target or until it was stopped.
+// How many rounds each value took, to the target or until it was stopped; of a halving search, the losses.
 Chart search_chart(const RateSearch& search, const std::string& parameter);
 
 }  // namespace subfleet

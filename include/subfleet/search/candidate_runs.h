@@ -56,9 +56,6 @@ inline constexpr uint32_t kDrawsApart = 1'000'000;
 // draws of clients, masks and orders. Throws Error if they do not go together.
 Config candidate_config(const Config& config, const RateSearch& search, size_t index);
 
-// That of the run which goes on from the best candidate.
-Config winner_config(const Config& config, const RateSearch& search);
-
 // What a search needs to know about a candidate's round.
 CandidateRound candidate_round(const RoundRecord& record);
 

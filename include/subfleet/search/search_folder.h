@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "subfleet/rate_search.h"
-#include "subfleet/run.h"
 #include "subfleet/store/folder_lock.h"
 #include "subfleet/store/provenance.h"
 
 namespace subfleet {
 
-// The folder of a search: tune.toml (its settings), candidates/VALUE (a run folder each; VALUE-in-ROUNDS for a probe) and, as it ends,
+// The folder of a search: tune.toml (its settings), candidates/VALUE (a run folder each) and, as it ends,
 // tune.json and tune.svg. The winner's run can go on in the folder itself, which is then a run folder too.
 // Locked while this object lives.
 class SearchFolder {
@@ -30,7 +29,7 @@ class SearchFolder {
   const std::filesystem::path& path() const { return path_; }
   Config config() const;  // as saved
   // Where a candidate's run is.
-  std::filesystem::path candidate(const Candidate& candidate) const;
+  std::filesystem::path candidate(double value) const;
   // What the search's candidates came from; empty before the first has begun.
   std::optional<Provenance> provenance() const;
   // The weights that every candidate starts from; empty if they are the model's own.
@@ -44,10 +43,8 @@ class SearchFolder {
   void save(const Config& config) const;
   void save(const RateSearch& search, const Config& config) const;
 
-  // Makes the winner's run the folder's own, for RunWriter::reopen(); does nothing if it already is. A probe
-  // goes on with other settings: as `run`, which is in its state.
+  // Makes the winner's run the folder's own, for RunWriter::reopen(); does nothing if it already is.
   void promote(const RateSearch& search) const;
-  void promote(const RateSearch& search, const Run& run) const;
 
  private:
   explicit SearchFolder(std::filesystem::path path);

@@ -19,7 +19,6 @@ namespace subfleet {
 // last checkpoint.
 class RunWriter final : public RoundObserver {
  public:
-  static constexpr auto kCheckpoint = "checkpoint.safetensors";
   static constexpr auto kPage = "report.html";  // made by the program that shows the run
 
   // Begins a run in a new or empty folder; throws Error if it holds one already. The provenance is of this
@@ -54,8 +53,6 @@ class RunWriter final : public RoundObserver {
   // Makes the run of one folder the run of another, existing folder; only its log and its settings stay
   // behind. If the process ends midway, doing it again completes it.
   static void move(const std::filesystem::path& from, const std::filesystem::path& to);
-  // The same, but with the settings of `run`, which is in the state that the first has saved.
-  static void move(const std::filesystem::path& from, const std::filesystem::path& to, const Run& run);
 
   ~RunWriter() override;
   RunWriter(RunWriter&& other) noexcept;

@@ -56,7 +56,6 @@ class SearchSession {
   std::unique_ptr<TrainingSession> go_on_with_winner();
 
  private:
-  void promote_probe(const Config& winner) const;
   bool search_on(SearchObserver& observer, const std::function<bool()>& stop);
 
   Config config_;
