@@ -42,10 +42,8 @@ class SearchProgress final : public SearchObserver {
     bar_.reset();
     if (mode_ != Progress::Mode::kQuiet) {
       std::string values;
-      for (const Candidate& candidate : search.candidates()) {
-        if (candidate.step + 1 == search.steps().size())
-          values += fmt::format("{}{}", values.empty() ? "" : ", ", candidate.value);
-      }
+      for (const size_t index : search.running())
+        values += fmt::format("{}{}", values.empty() ? "" : ", ", search.candidates()[index].value);
       fmt::print("step {}: {} = {}, {} rounds at most\n", search.steps().size() - 1, parameter_, values,
                  search.round_limit());
       std::fflush(stdout);
@@ -94,10 +92,9 @@ int run_search(SearchSession& session, bool quiet) {
 
 std::string picture_of(const RateSearch& search, const std::string& parameter) {
   const Terminal terminal = look_at_terminal(stdout);
-  return text_chart(search_chart(search, parameter),
-                    {.unicode = terminal.unicode,
-                     .colour = terminal.colour,
-                     .width = std::clamp<size_t>(terminal.width, 40, 70)});
+  return text_chart(search_chart(search, parameter), {.unicode = terminal.unicode,
+                                                      .colour = terminal.colour,
+                                                      .width = std::clamp<size_t>(terminal.width, 40, 70)});
 }
 
 // Goes on with the run that the search has left in its folder.

@@ -57,10 +57,10 @@ class Fleet {
   // its jobs has come back or was cancelled; by then the updates of the trained are in its state's sum.
   virtual uint64_t submit(const Cohort& cohort) = 0;
 
-  // A job that has ended; empty if there is none. A fleet of devices waits for at most `seconds`. A fleet that
-  // computes in this process (BatchFleet) ignores them: it trains everything that was submitted, however long
-  // that takes, and then has every result. A client's failure is a result. Only a fault on this side, such as
-  // local data that do not fit the model, is an exception.
+  // A job that has ended; empty if there is none. A fleet of devices waits for at most `seconds`. A fleet
+  // that computes in this process (BatchFleet) ignores them: it trains everything that was submitted, however
+  // long that takes, and then has every result. A client's failure is a result. Only a fault on this side,
+  // such as local data that do not fit the model, is an exception.
   virtual std::optional<FinishedJob> next(double seconds) = 0;
 
   // Stops waiting for a job that next() has not returned, and will not. It ends with this outcome and has no

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <utility>
@@ -10,7 +11,6 @@
 #include "subfleet/base/text.h"
 
 namespace subfleet {
-
 namespace {
 
 // What halving saw: the losses of all candidates after the first rounds, and of those that went on.
@@ -30,8 +30,12 @@ Chart losses_over_values(const RateSearch& search, std::vector<Candidate> candid
       if (candidate.round_count() >= rounds)
         line.points.push_back({candidate.value, late_loss(std::span(candidate.rounds).first(rounds))});
     }
+    for (const Point& point : line.points) {
+      if (std::isfinite(point.y)) chart.y_from = std::min(chart.y_from.value_or(point.y), point.y);
+    }
     chart.series.push_back(std::move(line));
   }
+  if (chart.y_from) *chart.y_from = std::floor(*chart.y_from * 9) / 10;  // a tenth lower
   return chart;
 }
 
