@@ -65,7 +65,7 @@ class Remote(unittest.TestCase):
         run = subfleet.Run(settings, fleet=fleet)
         self.assertEqual(run.step().outcomes["trained"], 4)
         self.assertEqual(run.evaluate().examples, 0)
-        with self.assertRaisesRegex(subfleet.RequestError, "clients: how many"):
+        with self.assertRaisesRegex(subfleet.RequestError, "clients: must be given"):
             subfleet.RemoteFleet(settings, Here(settings), test=False)
 
     def test_what_a_transport_raises_ends_the_round_and_leaves_the_run(self):
