@@ -268,7 +268,7 @@ class Server(unittest.TestCase):
             ({}, "out: the run's folder is missing"),
             ({"out": "/tmp/none", "set": "code.keep"}, "is not key=value"),
             ({"out": "/tmp/none", "code.famly": "gold"}, "nearest: code.family"),
-            ({"out": "/tmp/none", "test": False}, "clients: how many the federation has"),
+            ({"out": "/tmp/none", "test": False}, "clients: must be given if the server has no data"),
         ):
             with self.assertRaises(subfleet.RequestError) as raised:
                 serve(Grid({}), config)
