@@ -190,6 +190,13 @@ void bind_run(nb::module_& m) {
           [](nb::pointer_and_handle<BoundRun> self) { return view_of(self.p->run().weights(), self.h); },
           "The whole model's weights: a read-only view, which the next round changes. Copy it to keep it.")
       .def_prop_ro(
+          "tested_weights",
+          [](nb::pointer_and_handle<BoundRun> self) {
+            return view_of(self.p->run().tested_weights(), self.h);
+          },
+          "What is tested and saved as the model: the mean of the weights with `server.average`, else the "
+          "weights.")
+      .def_prop_ro(
           "moments",
           [](nb::pointer_and_handle<BoundRun> self) {
             nb::typed<nb::dict, nb::str, Out<const float>> all;

@@ -52,6 +52,17 @@ class Runs(unittest.TestCase):
         del fleet
         self.assertEqual(stepped.evaluate().examples, whole.evaluate().examples)  # the run keeps its fleet
 
+    def test_a_scheduled_rate_and_the_mean_of_the_weights(self):
+        run = subfleet.Run(config(**{"server.schedule": "linear", "server.final": 0.25, "server.average": 0.5}))
+        rates, mean, sum_of_shares = [], 0, 0
+        for _ in range(4):
+            rates.append(run.step().server_rate)
+            mean, sum_of_shares = mean / 2 + run.weights.astype(float), sum_of_shares / 2 + 1
+        np.testing.assert_allclose(rates, np.array([1, 0.75, 0.5, 0.25]) * rates[0])
+        np.testing.assert_allclose(run.tested_weights, mean / sum_of_shares, atol=1e-5)
+        self.assertFalse((run.tested_weights == run.weights).all())
+        self.assertIsNone(subfleet.Run(config()).step().server_rate)
+
     def test_what_a_callback_raises_comes_out_and_the_folder_goes_on(self):
         out = self.folder / "run"
         run = subfleet.Run(config(), out=out)
