@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "checks.h"
 #include "config_options.h"
@@ -24,13 +25,24 @@ struct PlanOptions {
   bool rates = false;
 };
 
+// The first round and `count` more at most, evenly spread to the last.
+std::vector<uint32_t> spread_over(uint32_t rounds, uint32_t count) {
+  std::vector<uint32_t> chosen{1};
+  for (uint32_t i = 1; i <= count; ++i) {
+    const auto round = static_cast<uint32_t>(uint64_t{rounds} * i / count);
+    if (round > chosen.back()) chosen.push_back(round);
+  }
+  return chosen;
+}
+
 // What becomes of both learning rates over the run.
 void print_rates(Config config) {
   resolve_horizon(config);
   const uint32_t rounds = std::max(config.run.rounds, config.schedules.horizon);
   Series server{.name = fmt::format("server, {:g}", config.server.lr), .points = {}};
   Series clients{.name = fmt::format("clients, {:g}", config.round.client_lr), .points = {}};
-  for (uint32_t round = 1; round <= rounds; ++round) {
+  constexpr uint32_t kPoints = 200;
+  for (const uint32_t round : spread_over(rounds, kPoints)) {
     const uint32_t horizon = config.schedules.horizon;
     const auto x = static_cast<double>(round);
     server.points.push_back({x, share_of_rate(config.schedules.server, round, horizon)});
@@ -47,8 +59,7 @@ void print_rates(Config config) {
                                .width = std::clamp<size_t>(terminal.width, 40, 70)}));
   constexpr uint32_t kLines = 10;
   fmt::print("{:>8}  {:>11}  {:>12}\n", "round", "server rate", "clients' rate");
-  for (uint32_t line = 0; line <= kLines; ++line) {
-    const uint32_t round = std::max<uint32_t>(1, static_cast<uint32_t>(uint64_t{rounds} * line / kLines));
+  for (const uint32_t round : spread_over(rounds, kLines)) {
     fmt::print("{:>8}  {:>11.4g}  {:>12.4g}\n", round, server_rate(config, round),
                client_rate(config, round));
   }
@@ -86,10 +97,11 @@ void add_plan_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "plan", "Print who takes part in a round and which units each holds, one JSON line per client");
   options->config.add_to(*command);
-  command->add_option("--round", options->round, "counted from 1")
-      ->check(whole_number(1, std::numeric_limits<uint32_t>::max()))
-      ->capture_default_str();
-  command->add_flag("--rates", options->rates, "show the learning rates of all rounds instead");
+  CLI::Option* round = command->add_option("--round", options->round, "counted from 1")
+                           ->check(whole_number(1, std::numeric_limits<uint32_t>::max()))
+                           ->capture_default_str();
+  command->add_flag("--rates", options->rates, "show the learning rates of all rounds instead")
+      ->excludes(round);
   command->footer(footer("", {"subfleet plan --set code.family=gold", "subfleet plan settings.toml --round 7",
                               "subfleet plan --set server.schedule=cosine --set server.warmup=20 --rates"}));
   command->callback(

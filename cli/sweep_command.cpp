@@ -90,10 +90,10 @@ void train_all(SweepSession& session, const SweepPlan& plan, const std::vector<S
 }
 
 void sweep(const SweepOptions& options) {
-  const SweepPlan plan =
-      read_sweep(options.config.file, [&](Config& config) { options.config.complete(config); });
+  SweepPlan plan = read_sweep(options.config.file, [&](Config& config) { options.config.complete(config); });
   const fs::path folder =
       options.out.empty() ? fs::path("runs") / fs::path(options.config.file).stem() : fs::path(options.out);
+  keep_horizons(folder, plan);
   const std::vector<SweepTrial> trials = chosen_trials(plan, options);
   check_sweep_folder(folder, plan);
   if (options.list) return print_plan(plan, trials, finished_logs(folder, plan));

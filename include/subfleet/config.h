@@ -54,6 +54,7 @@ struct TargetAccuracy {
 struct TuneOptions {
   std::string method = "paper";  // "paper": the fastest start; "halving": the best end, see HalvingSearch
   std::string parameter = "server.lr";
+  bool average = true;   // halving: a run whose rate does not fall gets a server.average
   double start = 0;      // 0: the value that the setting has
   double delta = 1;      // between the first candidates
   uint32_t steps = 3;    // refinements; the paper's n_a

@@ -160,7 +160,9 @@ class RateSearch {
 // training loss over the last quarter of its rounds.
 //   1. For a sixteenth of the run, rates half a `delta` apart, moving outward while the best is outermost.
 //   2. As long, a quarter of a `delta` to either side of the best.
-//   3. The best two go on to an eighth of the run; the better one wins, and its run goes on to the end.
+//   3. The best two go on to an eighth of the run; the better one wins, and its run goes on to the end. If
+//   both are
+//      lost on the way, the next two follow.
 // A rate that is too high is told by its loss only after a while, and a rate that is a little too low has the
 // lower loss for long: noise is what early rounds show, and what a mean of the weights (server.average) takes
 // away at the end. So the search is short, and the run that it is for averages its weights.
@@ -175,7 +177,8 @@ class HalvingSearch final : public RateSearch {
   void end_step() override;
   uint32_t first_length() const { return plan_.horizon / 16; }
   uint32_t last_length() const { return plan_.horizon / 8; }
-  std::vector<size_t> by_loss() const;
+  std::vector<size_t> waiting_after(uint32_t rounds) const;
+  void end(size_t winner);
 };
 
 // The one that the plan asks for.

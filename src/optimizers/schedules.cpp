@@ -58,7 +58,7 @@ double share_of_rate(const ScheduleOptions& options, uint32_t round, uint32_t ho
   const double warmup = options.warmup;
   if (round <= options.warmup) return round / (warmup + 1);
   const double passed = round - warmup - 1, rest = horizon - warmup - 1;
-  const double of_rest = rest > 0 ? std::min(1.0, passed / rest) : 1;
+  const double of_rest = rest > 0 ? std::min(1.0, passed / rest) : std::min(1.0, passed);
   return schedule.share({.passed = passed, .of_rest = of_rest, .warmup = warmup}, options.final);
 }
 

@@ -50,6 +50,12 @@ TEST(Schedules, ByHand) {
   EXPECT_NEAR(share_of_rate({.schedule = "inverse-sqrt", .warmup = 3}, 16, kHorizon), 0.5, 1e-12);
 }
 
+// A single round has all of its rate.
+TEST(Schedules, ARunOfOneRound) {
+  for (const std::string& name : schedule_names())
+    EXPECT_EQ(share_of_rate({.schedule = name}, 1, 1), 1) << name;
+}
+
 TEST(Schedules, AnUnknownOneNamesTheNearest) {
   try {
     share_of_rate({.schedule = "cosin"}, 1, 10);

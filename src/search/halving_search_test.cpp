@@ -86,6 +86,21 @@ TEST(HalvingSearch, WhatIsLostIsTooHigh) {
   EXPECT_EQ(searched([](double, uint32_t) { return kNan; }).outcome(), RateSearch::Outcome::kAllLost);
 }
 
+// Both finalists may be lost late: those that waited behind them are not.
+TEST(HalvingSearch, TheNextTwoFollowIfTheBestTwoAreLost) {
+  const HalvingSearch search = searched([](double log10, uint32_t round) {
+    const double too_high = std::max(0.0, log10 + 1.3);
+    return log10 > -1.9 && round > 30 ? kNan : 1 - 0.1 * log10 + 10 * too_high;
+  });
+  ASSERT_EQ(search.outcome(), RateSearch::Outcome::kFound);
+  const Candidate& best = search.candidates()[*search.best()];
+  EXPECT_NEAR(std::log10(best.value), -2, 0.01);
+  EXPECT_EQ(best.round_count(), 50u);
+  const SearchCost cost = search.cost();
+  EXPECT_EQ(cost.rounds + cost.spared, cost.formula);
+  EXPECT_GT(cost.spared, 0u);
+}
+
 // Told the same rounds again, as after kill -9, it comes to the same.
 TEST(HalvingSearch, DependsOnTheRoundsAlone) {
   const HalvingSearch first = searched(valley(-1.9)), second = searched(valley(-1.9));

@@ -31,6 +31,32 @@ double recent_mean(std::span<const CandidateRound> rounds, uint32_t window, doub
 // The mean of the weights that ends a run with a constant rate: over about an eighth of its rounds.
 double average_over_an_eighth(uint32_t rounds) { return 1 - 8.0 / std::max(rounds, 16u); }
 
+void check_halving(const Config& config) {
+  if (config.tune.parameter != "server.lr")
+    throw bad_request("tune.parameter", "halving (tune.method) searches server.lr alone");
+  if (config.schedules.horizon < HalvingSearch::kFewestRounds) {
+    throw bad_request("run.rounds", fmt::format("{} are too few to be halved; at least {}",
+                                                config.schedules.horizon, HalvingSearch::kFewestRounds));
+  }
+}
+
+void check_race(const Config& config, double target, uint32_t classes) {
+  const TuneOptions& tune = config.tune;
+  if (!(target > 0 && target <= 1)) {
+    throw bad_request("tune.target", fmt::format("an accuracy of {:.4g} among {} classes is not above 0 and "
+                                                 "at most 1",
+                                                 target, classes));
+  }
+  if (tune.window > tune.max_rounds) {
+    throw bad_request("tune.window", fmt::format("{} rounds are more than the {} of tune.max_rounds",
+                                                 tune.window, tune.max_rounds));
+  }
+  if (tune.max_rounds > config.run.rounds) {
+    throw bad_request("tune.max_rounds", fmt::format("{} rounds are more than the {} of run.rounds",
+                                                     tune.max_rounds, config.run.rounds));
+  }
+}
+
 bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
   const bool reached = a.fate == Fate::kReached;
   if (reached != (b.fate == Fate::kReached)) return reached;
@@ -44,8 +70,12 @@ bool is_better(const Candidate& a, const Candidate& b, bool first_wins) {
 void resolve_tune(Config& config) {
   if (config.tune.start == 0) config.tune.start = numeric_setting(config, config.tune.parameter).value;
   if (config.tune.max_rounds == 0) config.tune.max_rounds = config.run.rounds;
-  if (config.tune.method == "halving" && config.server.average == 0 && is_constant(config.schedules.server))
-    config.server.average = average_over_an_eighth(config.run.rounds);
+  if (config.tune.method == "halving") {
+    if (config.schedules.horizon == 0) config.schedules.horizon = config.run.rounds;
+    const bool falls = config.schedules.server.schedule != ScheduleOptions().schedule;
+    if (config.tune.average && config.server.average == 0 && !falls)
+      config.server.average = average_over_an_eighth(config.schedules.horizon);
+  }
   resolve_horizon(config);
 }
 
@@ -61,27 +91,9 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
                                                 tune.start, tune.parameter, setting.whole ? " whole" : "",
                                                 setting.low, setting.high));
   }
-  const double target = tune.target.among(classes);
-  if (!(target > 0 && target <= 1)) {
-    throw bad_request("tune.target", fmt::format("an accuracy of {:.4g} among {} classes is not above 0 and "
-                                                 "at most 1",
-                                                 target, classes));
-  }
-  if (tune.window > tune.max_rounds) {
-    throw bad_request("tune.window", fmt::format("{} rounds are more than the {} of tune.max_rounds",
-                                                 tune.window, tune.max_rounds));
-  }
-  if (tune.max_rounds > config.run.rounds) {
-    throw bad_request("tune.max_rounds", fmt::format("{} rounds are more than the {} of run.rounds",
-                                                     tune.max_rounds, config.run.rounds));
-  }
   const bool halving = tune.method == "halving";
-  if (halving && tune.parameter != "server.lr")
-    throw bad_request("tune.parameter", "halving (tune.method) searches server.lr alone");
-  if (halving && resolved.run.rounds < HalvingSearch::kFewestRounds) {
-    throw bad_request("run.rounds", fmt::format("{} are too few to be halved; at least {}",
-                                                resolved.run.rounds, HalvingSearch::kFewestRounds));
-  }
+  const double target = tune.target.among(classes);
+  halving ? check_halving(resolved) : check_race(resolved, target, classes);
   return {.start = tune.start,
           .delta = tune.delta,
           .steps = tune.steps,
@@ -94,7 +106,7 @@ SearchPlan make_search_plan(const Config& config, uint32_t classes) {
           .high = setting.high,
           .whole = setting.whole,
           .first_wins = tune.ties == "first",
-          .horizon = halving ? resolved.run.rounds : 0};
+          .horizon = halving ? resolved.schedules.horizon : 0};
 }
 
 std::string_view fate_name(Fate fate) {
@@ -250,6 +262,7 @@ SearchCost RateSearch::cost() const {
   }
   for (const SearchStep& step : steps_) cost.formula += uint64_t{step.candidates} * step.rounds;
   if (outcome_ == Outcome::kFound) cost.formula -= candidates_[*best_].round_count();
+  if (plan_.horizon > 0) cost.spared = cost.formula - std::min(cost.formula, cost.rounds);
   return cost;
 }
 

@@ -92,9 +92,15 @@ std::string explain_outcome(const RateSearch& search, const std::string& paramet
   }
   if (!search.best()) return "no step of the search is done yet";
   const Candidate& best = search.candidates()[*search.best()];
+  const auto [lowest, highest] = std::ranges::minmax_element(search.candidates(), {}, &Candidate::offset);
+  const bool at_edge = best.offset == lowest->offset || best.offset == highest->offset;
+  const std::string_view edge = at_edge
+                                    ? "; it is the outermost tried, so one further out may be better: move "
+                                      "tune.start or raise tune.outward"
+                                    : "";
   if (search.plan().horizon > 0) {
-    return fmt::format("{} = {} has come furthest in {} rounds; they are the first of its run of {}",
-                       parameter, best.value, best.round_count(), search.plan().horizon);
+    return fmt::format("{} = {} has come furthest in {} rounds; they are the first of its run of {}{}",
+                       parameter, best.value, best.round_count(), search.plan().horizon, edge);
   }
   if (best.fate != Fate::kReached) {
     return fmt::format(
@@ -102,12 +108,8 @@ std::string explain_outcome(const RateSearch& search, const std::string& paramet
         "tune.target, raise tune.max_rounds or move tune.start",
         parameter, target, search.plan().max_rounds, best.value, human_percent(best.accuracy));
   }
-  const auto [lowest, highest] = std::ranges::minmax_element(search.candidates(), {}, &Candidate::offset);
-  const bool at_edge = best.offset == lowest->offset || best.offset == highest->offset;
   return fmt::format("{} = {} reaches {} in {} rounds{}", parameter, best.value, target, best.round_count(),
-                     at_edge ? "; it is the outermost tried, so one further out may be better: move "
-                               "tune.start or raise tune.outward"
-                             : "");
+                     edge);
 }
 
 std::string candidate_table(const RateSearch& search, const std::string& parameter) {

@@ -230,6 +230,7 @@ const std::vector<Key>& keys() {
       key("run.eval_samples", FIELD(run.eval_samples), "test with about so many examples; 0 is all of them", false),
       key("run.checkpoint_every", FIELD(run.checkpoint_every), "rounds between two checkpoints", false, kCount),
       key("tune.method", FIELD(tune.method), "what is searched: the rate with the fastest start, as in the 'paper', or by 'halving' the one that ends best after run.rounds", false),
+      key("tune.average", FIELD(tune.average), "halving: where neither server.schedule nor server.average is set, average the weights over the last eighth of the run", false),
       key("tune.parameter", FIELD(tune.parameter), "the setting that 'subfleet tune' searches, in log10", false),
       key("tune.start", FIELD(tune.start), "the first value tried; 0 is the one that the setting has", false),
       key("tune.delta", FIELD(tune.delta), "from one of the first candidates to the next, in log10", false, {1e-3, 10}),
@@ -333,11 +334,10 @@ void check_schedule(std::string_view section, const ScheduleOptions& options, co
     throw unknown_name(fmt::format("{}.schedule", section), options.schedule, names);
   const uint32_t horizon = config.schedules.horizon == 0 ? config.run.rounds : config.schedules.horizon;
   if (options.warmup >= horizon && needs_horizon(options)) {
-    throw bad_request(
-        fmt::format("{}.warmup", section),
-        fmt::format("{} rounds leave nothing of the {} until the horizon; it is to be lower, or "
-                    "server.horizon higher",
-                    options.warmup, horizon));
+    throw bad_request(fmt::format("{}.warmup", section),
+                      fmt::format("{} rounds leave nothing of the {} until the horizon; it must be lower, or "
+                                  "server.horizon higher",
+                                  options.warmup, horizon));
   }
 }
 

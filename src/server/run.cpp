@@ -148,7 +148,8 @@ Cohort Run::begin_round() {
 RoundRecord Run::end_round(std::span<const JobResult> results) {
   RoundRecord record = summary_of(round_ + 1, results);
   if (!is_constant(config_.schedules.server)) record.server_rate = server_rate(config_, record.round);
-  if (!is_constant(config_.schedules.clients)) record.client_rate = client_rate(config_, record.round);
+  if (!is_constant(config_.schedules.clients))
+    record.client_rate = std::stod(fmt::format("{}", client_rate(config_, record.round)));
   const auto over = [&](std::string_view why) {
     return Diverged(failure(fmt::format("round {}", record.round), why), record);
   };

@@ -49,6 +49,16 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(made(path)), lock_(path_)
   remove_half_written(path_, kFiles);
 }
 
+void keep_horizons(const fs::path& folder, SweepPlan& plan) {
+  for (size_t run = 0; run < plan.runs.size(); ++run) {
+    for (const uint64_t seed : plan.seeds) {
+      const fs::path path = folder / plan.folder(run, seed);
+      if (RunWriter::has_begun(path))
+        plan.runs[run].config = going_on(plan.runs[run].config, RunWriter::config(path));
+    }
+  }
+}
+
 void check_sweep_folder(const fs::path& folder, const SweepPlan& plan) {
   if (RunWriter::has_begun(folder))
     throw bad_request(folder.string(), "holds a run, not a sweep; choose another --out");

@@ -51,6 +51,20 @@ TEST(SweepFolder, IsMadeAndLocked) {
   EXPECT_THROW(SweepFolder(folder / "s"), Error);
 }
 
+// An extended sweep with another seed compares runs of one schedule.
+TEST(SweepFolder, SeedsThatFollowHaveTheHorizonOfThoseThatHaveBegun) {
+  const TemporaryFolder folder;
+  SweepPlan plan = plan_of();
+  plan.runs[0].config.schedules.server.schedule = "cosine";
+  train_run(folder.path(), plan, 1, false);
+  plan.runs[0].config.run.rounds = 9;
+  plan.seeds = {3, 4};
+  EXPECT_EQ(plan.config(0, 4).schedules.horizon, 0u);
+  keep_horizons(folder.path(), plan);
+  EXPECT_EQ(plan.config(0, 4).schedules.horizon, 2u);
+  EXPECT_EQ(refusal(folder.path(), plan), "");
+}
+
 TEST(SweepFolder, TakesOnlyRunsOfItsOwnSettings) {
   const TemporaryFolder folder;
   const SweepPlan plan = plan_of();

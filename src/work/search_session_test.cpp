@@ -110,6 +110,7 @@ TEST(SearchSession, HalvingKeepsTheWinnersRounds) {
     EXPECT_TRUE(winner->train({}, never));
     const Config made = winner->run().config();
     EXPECT_EQ(made.server.lr, best.value);
+    EXPECT_EQ(made.schedules.horizon, 32u);
     EXPECT_EQ(made.run.first_draw, config.run.first_draw);
     EXPECT_DOUBLE_EQ(made.server.average, 0.75);
     ThreadPool pool(1);
@@ -118,6 +119,29 @@ TEST(SearchSession, HalvingKeepsTheWinnersRounds) {
     for (uint32_t i = 0; i < 32; ++i) run.step();
     EXPECT_TRUE(std::ranges::equal(RunWriter::weights(folder / "s", run.model()), run.tested_weights()));
   }
+}
+
+// The lengths of its steps are those of the run that the search began for.
+TEST(SearchSession, HalvingGoesOnForMoreRounds) {
+  const TemporaryFolder folder;
+  Site site;
+  Config config = tiny_search();
+  set(config, "tune.method", "halving");
+  config.run.rounds = 32;
+  {
+    SearchSession first(config, site.fleet, site.now);
+    first.begin(folder / "s");
+    Recorder some;
+    EXPECT_FALSE(first.run(some, [&] { return some.rounds == 3; }));
+  }
+  SearchFolder saved = SearchFolder::reopen(folder / "s");
+  Config longer = saved.config();
+  longer.run.rounds = 80;
+  SearchSession second(longer, site.fleet, site.now);
+  second.resume(std::move(saved));
+  Recorder seen;
+  ASSERT_TRUE(second.run(seen, never));
+  EXPECT_EQ(second.go_on_with_winner()->run().round(), 4u);
 }
 
 TEST(SearchSession, GoesOnForMoreRoundsButLooksForTheSame) {

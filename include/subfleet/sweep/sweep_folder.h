@@ -27,6 +27,10 @@ class SweepFolder {
   FolderLock lock_;
 };
 
+// Gives the runs that have begun with some seed the horizon with which they began, for the other seeds too,
+// where the plan leaves it open: an extended sweep compares runs of one schedule.
+void keep_horizons(const std::filesystem::path& folder, SweepPlan& plan);
+
 // Throws Error if the folder, which need not be there, holds something else than this sweep: a run, or runs
 // of these names with other settings, naming the first that differs.
 void check_sweep_folder(const std::filesystem::path& folder, const SweepPlan& plan);
