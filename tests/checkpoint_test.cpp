@@ -20,6 +20,13 @@
 namespace subfleet {
 namespace {
 
+// Writes a checkpoint anew with other metadata.
+void save_with(const std::filesystem::path& path, const TensorFile& file) {
+  std::vector<TensorView> tensors;
+  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape, tensor.values});
+  save_safetensors(path, tensors, file.metadata);
+}
+
 TEST(Checkpoint, GoingOnFromItGivesTheSameBits) {
   const TemporaryFolder folder;
   ThreadPool pool(2);
@@ -75,11 +82,9 @@ TEST(Checkpoint, SettingsThatCameLaterHaveTheirNeutralValues) {
   subfleet::Run run(tiny_config(), fleet);
   save_checkpoint(folder / "c", run);
   TensorFile file = load_safetensors(folder / "c");
-  std::vector<TensorView> tensors;
-  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape, tensor.values});
   for (const char* name : {"format", "hash", "setting.server.schedule", "setting.server.average"})
     ASSERT_EQ(file.metadata.erase(name), 1u) << name;
-  save_safetensors(folder / "old", tensors, file.metadata);
+  save_with(folder / "old", file);
   load_checkpoint(folder / "old", run);
   Config config = tiny_config();
   config.schedules.server.schedule = "cosine";
@@ -133,14 +138,12 @@ TEST(Checkpoint, OfFormat0IsReadAndOfANewerOneRefused) {
   subfleet::Run run(tiny_config(), fleet);
   save_checkpoint(folder / "c", run);
   TensorFile file = load_safetensors(folder / "c");
-  std::vector<TensorView> tensors;
-  for (const auto& [name, tensor] : file.tensors) tensors.push_back({name, tensor.shape, tensor.values});
   file.metadata["format"] = "9";
-  save_safetensors(folder / "newer", tensors, file.metadata);
+  save_with(folder / "newer", file);
   EXPECT_THROW(load_checkpoint(folder / "newer", run), Error);
   file.metadata.erase("format");
   file.metadata.erase("hash");
-  save_safetensors(folder / "old", tensors, file.metadata);
+  save_with(folder / "old", file);
   load_checkpoint(folder / "old", run);
 }
 
