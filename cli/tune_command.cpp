@@ -136,9 +136,10 @@ void tune(const TuneCommand& command, Ranks& ranks) {
                                              human_percent(search.plan().target), search.plan().window);
   say(options, fmt::format("{}, {}\nsearching {} for {}", describe(config, fleet), describe(opened->now),
                            parameter, goal));
-  if (config.server.average > 0)
+  if (config.server.average > 0) {
     say(options, fmt::format("a mean of the weights is tested and saved: server.average = {:.4g}",
                              config.server.average));
+  }
   const int signal = run_search(session, options.quiet);
   if (search.outcome() == RateSearch::Outcome::kSearching) {
     say(options, fmt::format("stopped in step {}; go on with: {}", search.steps().size() - 1, go_on));

@@ -201,9 +201,10 @@ std::string reproduce_markdown(const ExperimentResult& result) {
   if (!experiment.values.empty()) text += markdown_table(lines_of(result)) + "\n" + reasons(result);
   for (const Picture& picture : reproduce_pictures(result))
     text += fmt::format("![{}]({})\n\n", markdown_text(picture.title), picture.file);
-  if (!result.trainers.empty())
+  if (!result.trainers.empty()) {
     text +=
         fmt::format("Trained by {}.\n\n", markdown_text(fmt::format("{}", fmt::join(result.trainers, "; "))));
+  }
   return text;
 }
 

@@ -133,12 +133,13 @@ TEST(Query, OfAServerOfAnotherFormatIsRefusedInALineThatSaysWhoMustUpdate) {
   TestSuperLink link;
   RunningNode node(link);
   ASSERT_TRUE(link.wait_for("pull-messages", 1));
-  const std::string ours = std::to_string(kMessageFormat), newer = std::to_string(kMessageFormat + 1);
   size_t asked = 0;
   for (const auto& [format, says] : std::vector<std::pair<std::optional<int>, std::string>>{
-           {std::nullopt, "1 of an older server; this node speaks format " + ours + ": update the server"},
+           {std::nullopt, fmt::format("1 of an older server; this node speaks format {}: update the server",
+                                      kMessageFormat)},
            {kMessageFormat + 1,
-            newer + " of a newer server; this node speaks format " + ours + ": update the node"}}) {
+            fmt::format("{} of a newer server; this node speaks format {}: update the node",
+                        kMessageFormat + 1, kMessageFormat)}}) {
     link.offer_query(5, format);
     ASSERT_TRUE(link.wait_for("push-messages", ++asked));
     wire::PushMessagesRequest request;
