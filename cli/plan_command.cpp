@@ -74,17 +74,16 @@ void print_plan(const PlanOptions& options) {
   const uint32_t draw = draw_of_round(config, options.round);
   const auto clients = sample_clients(config.run.seed, draw, config.round.clients, data.clients());
   const RoundMasks masks(model, config.code, config.run.seed, draw, config.round.clients);
-  const auto layers = droppable_layers(model);
+  const std::vector<UnitGroup> groups = droppable_groups(model);
   const std::vector<double>& tiers = config.code.tiers;
   for (uint32_t row = 0; row < clients.size(); ++row) {
     nlohmann::ordered_json line{{"client", clients[row]}, {"examples", data.train_samples(clients[row])}};
     if (!tiers.empty()) line["tier"] = tiers[client_tier(tiers.size(), config.run.seed, clients[row])];
     line["kept"] = nlohmann::ordered_json::object();
     const auto kept = masks.kept(row, clients[row]);
-    for (size_t i = 0; i < layers.size(); ++i) {
-      const LayerSpec& layer = model.layers[layers[i]];
-      line["kept"][layer.name] = kept[i];
-      if (config.code.rescale) line["scale"][layer.name] = output_scale(layer.units, kept[i].size());
+    for (size_t i = 0; i < groups.size(); ++i) {
+      line["kept"][groups[i].name] = kept[i];
+      if (config.code.rescale) line["scale"][groups[i].name] = output_scale(groups[i].units, kept[i].size());
     }
     fmt::print("{}\n", line.dump());
   }

@@ -69,17 +69,11 @@ void print_table(const std::vector<TrainedModel>& runs, const std::vector<Joined
   };
   for (const TrainedModel& run : runs) add(run.name, run.model, run.score);
   for (const JoinedModels& joined : ensembles) {
-    if (joined.misfit.empty()) {
-      add(fmt::format("ensemble of {}", joined.members.size()), runs[joined.members.front()].model,
-          joined.score);
-    }
+    add(fmt::format("ensemble of {}", joined.members.size()), runs[joined.members.front()].model,
+        joined.score);
   }
   fmt::print("{}", align_table(lines, "llrrr"));
-  for (const JoinedModels& joined : ensembles) {
-    if (joined.misfit.empty()) print_rounds(runs, joined);
-    if (!joined.misfit.empty())
-      fmt::print("no ensemble of {}: {}\n", runs[joined.members.front()].model.name, joined.misfit);
-  }
+  for (const JoinedModels& joined : ensembles) print_rounds(runs, joined);
 }
 
 Json score_json(const Evaluation& score) {
@@ -97,7 +91,6 @@ void print_json(const std::vector<TrainedModel>& runs, const std::vector<JoinedM
     result["runs"].push_back(line);
   }
   for (const JoinedModels& joined : ensembles) {
-    if (!joined.misfit.empty()) continue;
     const TrainedModel& member = runs[joined.members.front()];
     Json line{{"runs", Json::array()},
               {"model", member.model.name},

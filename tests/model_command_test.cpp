@@ -48,6 +48,20 @@ TEST(ModelCommand, EveryModelOfTheZooCanBeSavedAndShown) {
   }
 }
 
+TEST(ModelCommand, OfANetworkWithShortcutsShowsWhoReadsWhomAndTheGroupsOfUnits) {
+  const Outcome outcome = run_program({"model", "resnet18", "--keep", "0.5", "--batch", "20"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* text :
+       {"11,173,962", "block2_norm2", "10, 15", "conv1 block1_conv2 block2_conv2", "batch of 20"}) {
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << text;
+  }
+  EXPECT_EQ(run_program({"model", "emnist-cnn"}).out.find("reads"), std::string::npos) << "a chain";
+  const Json shown = Json::parse(run_program({"model", "resnet18", "--json", "--keep", "0.5"}).out);
+  EXPECT_EQ(shown.at("groups").size(), 13u);
+  EXPECT_EQ(shown.at("groups")[0].at("layers").size(), 3u);
+  EXPECT_EQ(shown.at("layers")[8].at("inputs"), (std::vector<int>{3, 8}));
+}
+
 TEST(ModelCommand, WhatIsWrongIsOneLine) {
   const TemporaryFolder folder;
   const std::string file = (folder / "bad.toml").string();

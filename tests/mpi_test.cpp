@@ -12,6 +12,7 @@
 #include "program.h"
 #include "subfleet/base/file.h"
 #include "temporary_folder.h"
+#include "tiny_network.h"
 
 namespace subfleet {
 namespace {
@@ -71,6 +72,24 @@ TEST_F(Mpi, AnyNumberOfRanksAndThreadsGivesTheSameBits) {
 TEST_F(Mpi, LossyCodecsAndStepsBeyondPlainSgdGiveTheSameBitsOnAnyNumberOfRanks) {
   const std::vector<std::string> more{"run.rounds=3",       "wire.down=rot4",          "wire.up=rot1",
                                       "round.momentum=0.9", "round.weight_decay=0.01", "round.proximal=0.1"};
+  ASSERT_EQ(run_program(rank_command("train", folder_ / "alone", more)).status, 0);
+  for (const uint32_t ranks : {2u, 3u}) {
+    const auto folder = folder_ / fmt::format("{}", ranks);
+    const Outcome outcome = run_program(rank_command("train", folder, more), {.ranks = ranks});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(read_file(folder / "model.safetensors"), read_file(folder_ / "alone" / "model.safetensors"));
+    EXPECT_EQ(log_without_times(folder), log_without_times(folder_ / "alone"));
+  }
+}
+
+TEST_F(Mpi, ANetworkOfTodayHasTheSameBitsOnAnyNumberOfRanks) {
+  write_file(folder_ / "network.toml", kTinyNetwork);
+  const std::vector<std::string> more{"model.file=" + (folder_ / "network.toml").string(),
+                                      "code.family=balanced",
+                                      "run.rounds=2",
+                                      "round.flip=true",
+                                      "round.crop=2",
+                                      "round.momentum=0.9"};
   ASSERT_EQ(run_program(rank_command("train", folder_ / "alone", more)).status, 0);
   for (const uint32_t ranks : {2u, 3u}) {
     const auto folder = folder_ / fmt::format("{}", ranks);

@@ -341,8 +341,6 @@ TEST(Reproduce, BadRequestsAreOneLine) {
   expect_one_line_error(with_members("seeds = [1]\nkind = \"searches\"", ""), 2,
                         "bad.toml: run 'a': members: only runs");
   expect_one_line_error(with_members("seeds = [1, 1000000]", ""), 2, "must be below 1000000");
-  expect_one_line_error(with_members("seeds = [1]", "settings.model.name = \"char-lstm\""), 2,
-                        "members: layer");
   expect_one_line_error(
       run_program({"sweep", (folder / "e" / "paper" / "bad.toml").string(), "--out", out + "-sweep"}), 2,
       "run 'a': members: a sweep has no ensembles");

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,28 +25,37 @@ struct Shape {
 enum class Initial {
   kGlorot,  // uniform, by inputs and outputs (Glorot and Bengio 2010)
   kHe,      // uniform, by inputs (He et al. 2015): for deep chains of ReLU
+  kZero,    // a residual branch that begins as nothing
 };
 
 // One layer as data. Which fields its type uses and what it does with them is in src/model, one file per type
 // (shapes, parameters), and in the trainers (arithmetic).
 struct LayerSpec {
   std::string type = {};   // "conv2d", "dense", "relu", ...: a file of src/model
-  std::string name = {};   // prefix of the parameters' names; empty for layers without parameters
-  size_t units = 0;        // filters or units; 0 for layers without parameters
-  size_t kernel = 0;       // conv2d: square kernel, padding kernel / 2; maxpool: square window and stride
+  std::string name = {};   // prefix of the parameters' names; otherwise only where another layer reads it
+  size_t units = 0;        // filters, units or heads; 0 for layers that make no units of their own
+  size_t kernel = 0;       // conv2d, pools: the side of the square window; avgpool: 0 is all positions
   size_t stride = 1;       // conv2d: in both directions
   size_t symbols = 0;      // embedding: how many different inputs there are
-  bool last_step = false;  // lstm: only the last step's output leaves
+  bool last_step = false;  // lstm, gru: only the last step's output leaves
   bool droppable = false;  // whether clients may hold only some of the units
-  Initial initial = Initial::kGlorot;  // conv2d, dense
+  Initial initial = Initial::kGlorot;  // conv2d, dense, attention
   float output_scale = 1;  // what leaves is multiplied by it; other than 1 only in rescaled sub-models
+  float input_scale = 1;   // the same of what enters
+  std::vector<uint32_t> inputs = {};       // the values it reads (layer_inputs()); empty: the one before it
+  std::optional<size_t> padding = {};      // conv2d: default kernel / 2; pools: default 0
+  std::optional<size_t> pool_stride = {};  // pools: default kernel
+  size_t groups = 1;                       // groupnorm: of channels; conv2d: 1, or depthwise: one per channel
+  size_t head_units = 0;                   // attention: features of a head
+  bool causal = false;                     // attention: no step looks at a later one
+  bool bias = true;                        // conv2d, dense
   bool operator==(const LayerSpec&) const = default;
 };
 
 // What an axis of a parameter follows when units are dropped.
 enum class Follows {
   kNothing,  // always whole
-  kUnits,    // the kept units of its own layer
+  kOutputs,  // the kept features that leave
   kInputs,   // the kept features that come in
 };
 
@@ -54,15 +64,19 @@ struct ParameterSpec {
   std::string name = {};           // PyTorch's: "conv1.weight"
   std::vector<size_t> shape = {};  // PyTorch's: [out, in, kh, kw] or [out, in] or [out]
   size_t rows = 0, columns = 1, inner = 1;
-  Follows rows_follow = Follows::kUnits;
+  Follows rows_follow = Follows::kOutputs;
   Follows columns_follow = Follows::kNothing;
-  size_t row_groups = 1;  // rows = row_groups * units: the same units in every group (the gates of an LSTM)
-  size_t fan_in = 0, fan_out = 0;  // for Glorot-uniform; fan_out 0: He-uniform; both 0: starts at zero
-  size_t offset = 0;               // of its first value in the model's flat weights
+  size_t row_groups =
+      1;  // rows = row_groups * features: the same features in every group (the gates of an LSTM)
+  size_t fan_in = 0, fan_out = 0;  // for Glorot-uniform; fan_out 0: He-uniform; both 0: starts at `start`
+  float start = 0;
+  size_t offset = 0;  // of its first value in the model's flat weights
   size_t size() const { return rows * columns * inner; }
 };
 
-// A chain of layers that ends in `classes` logits; the loss is softmax cross-entropy.
+// A graph of layers that ends in `classes` logits, for one example or for every step of a sequence; the loss
+// is softmax cross-entropy. Layers are listed so that each reads only what is made before it. Value 0 is the
+// model's input, value i + 1 what layer i makes, and the last value is the output.
 struct ModelSpec {
   std::string name;
   Shape input;
@@ -75,9 +89,11 @@ struct ModelSpec {
 // trained with sub-models. Those of the zoo and of files have passed.
 void check_model(const ModelSpec& model);
 
-// The shape that enters each layer, and after them the shape of the output. Throws Error where a layer does
-// not fit.
-std::vector<Shape> layer_shapes(const ModelSpec& model);
+// The values that layer i reads.
+std::vector<uint32_t> layer_inputs(const ModelSpec& model, size_t i);
+
+// The shape of every value. Throws Error where a layer does not fit.
+std::vector<Shape> value_shapes(const ModelSpec& model);
 
 // Every tensor, in order, with its offset in the flat weights.
 std::vector<ParameterSpec> model_parameters(const ModelSpec& model);
@@ -85,8 +101,23 @@ std::vector<ParameterSpec> model_parameters(const ModelSpec& model);
 size_t parameter_count(const ModelSpec& model);
 size_t class_count(const ModelSpec& model);
 
-// Indices into model.layers of the droppable layers.
-std::vector<size_t> droppable_layers(const ModelSpec& model);
+// How many rows of logits an example has: 1, or one per step of a sequence whose next symbol is learnt at
+// every step (nn/next_symbol.h).
+size_t logit_rows(const ModelSpec& model);
+
+// Units that are dropped together: those of one layer or, where outputs are added, of several. A client has
+// one code word for them. What activations, normalisations, pools and depthwise convolutions make belongs to
+// the units that they read.
+struct UnitGroup {
+  std::string name;            // the first of its layers
+  size_t units = 0;            // of each of its layers
+  bool droppable = false;      // whether clients may hold only some of them
+  std::vector<size_t> layers;  // those that make the units: indices into model.layers
+};
+
+// In the order of their first layers. A model's input has no group.
+std::vector<UnitGroup> unit_groups(const ModelSpec& model);
+std::vector<UnitGroup> droppable_groups(const ModelSpec& model);
 
 // The model zoo; throws Error naming the nearest.
 ModelSpec find_model(std::string_view name);

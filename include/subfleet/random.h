@@ -27,6 +27,7 @@ enum class Purpose : uint32_t {
   kWireDown = 15,
   kWireUp = 16,
   kDeal = 17,
+  kAugment = 18,
   kTest = 100,  // unit tests and benchmarks
 };
 

@@ -28,6 +28,8 @@ struct LocalTraining {
   float weight_decay = 0;  // times the weights, added to the gradient
   float proximal = 0;      // FedProx's mu: times the distance from the given weights, added to the gradient
   bool shuffle = true;     // a new order of the examples in each epoch; false keeps the data's order
+  bool flip = false;       // pictures are mirrored, left to right, half of the time
+  uint32_t crop = 0;       // pictures are moved by up to so many pixels in each direction; zeros come in
   bool operator==(const LocalTraining&) const = default;
 };
 

@@ -25,15 +25,20 @@ struct TensorPlan {
 // What one client gets: a genuinely smaller model, and where its weights lie in the whole one.
 class SubModel {
  public:
-  // `kept[i]` holds the kept units of the i-th droppable layer, ascending. Throws Error if a set is empty or
-  // out of range. With `rescale`, what leaves a layer of which only some units are kept is divided by the
-  // kept part, as in inverted dropout: LayerSpec::output_scale of spec().
+  // `kept[i]` holds the kept units of the i-th of droppable_groups(), ascending. Throws Error if a set is
+  // empty or out of range. With `rescale`, units of which only some are kept are divided by the kept part, as
+  // in inverted dropout, where a layer mixes them: LayerSpec::input_scale of spec(). Where only ReLU, pools
+  // and flatten stand between, it is the output_scale of the layer that makes them, which is the same.
   SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale = false);
 
   const ModelSpec& spec() const { return spec_; }    // the smaller model
   size_t size() const { return size_; }              // its parameters
   size_t whole_size() const { return whole_size_; }  // those of the model that it was taken from
   const std::vector<TensorPlan>& tensors() const { return tensors_; }
+
+  // For each groupnorm layer, in order: where the kept channels of each of the whole model's groups end. Two
+  // sub-models of the same spec() may differ in it. A group may have lost all of its channels.
+  const std::vector<std::vector<uint32_t>>& channel_groups() const { return channel_groups_; }
 
   // Copies the held weights out of the whole model, and back into it. Both are exact copies.
   void gather(std::span<const float> whole, std::span<float> sub) const;
@@ -56,12 +61,16 @@ class SubModel {
   }
 
  private:
+  void hold(const std::vector<ParameterSpec>& tensors, const std::vector<uint32_t>& in,
+            const std::vector<uint32_t>& out);
+
   ModelSpec spec_;
   size_t size_ = 0, whole_size_ = 0;
+  std::vector<std::vector<uint32_t>> channel_groups_;
   std::vector<TensorPlan> tensors_;
 };
 
-// What the outputs of a layer are multiplied by when it keeps only some of its units and is rescaled.
+// What units are multiplied by when only some are kept and they are rescaled.
 inline float output_scale(size_t units, size_t kept) {
   return static_cast<float>(static_cast<double>(units) / static_cast<double>(kept));
 }

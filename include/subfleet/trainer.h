@@ -65,6 +65,10 @@ uint64_t trainer_memory(std::string_view device);
 // The order of a client's examples in an epoch, counted from 0, out of that of the epoch before. `random` is
 // of the job's Purpose::kBatchOrder and goes on from epoch to epoch.
 void order_examples(Random& random, const LocalTraining& how, uint32_t epoch, std::span<uint32_t> order);
+// An example as a client sees it: mirrored and moved as `how` says. `key` is of the job's Purpose::kAugment,
+// and `seen` counts the examples that the client has seen in this round, from 0.
+void augment(const RandomKey& key, uint32_t seen, const LocalTraining& how, const Shape& shape,
+             std::span<const float> example, std::span<float> into);
 // A client's update: `given` becomes the f32 difference of the trained and the given weights.
 void make_update(std::span<const float> trained, std::span<float> given);
 // Replaces `message` by the update as it travels: the cohort's codec `up` encodes it.

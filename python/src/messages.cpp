@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -75,6 +76,19 @@ std::vector<Out<uint32_t>> orders_of(const RandomKey& key, const LocalTraining& 
   return all;
 }
 
+Out<float> augmented(BoundJob& job, const In<float>& examples, uint32_t seen) {
+  const Shape& shape = job.submodel().spec().input;
+  if (examples.size() % shape.size() != 0) {
+    throw bad_request("examples", fmt::format("{} values are not rows of {}", examples.size(), shape.size()));
+  }
+  std::vector<float> all(examples.size());
+  for (size_t at = 0; at < all.size(); at += shape.size()) {
+    augment(job_key(job, Purpose::kAugment), seen++, job.local, shape,
+            span_of(examples).subspan(at, shape.size()), std::span(all).subspan(at, shape.size()));
+  }
+  return array_of(std::move(all));
+}
+
 JobMessage make_job(const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
                     uint32_t client, const In<float>& whole) {
   check_size("weights", whole.size(), parameter_count(model));
@@ -114,6 +128,8 @@ void bind_job_fields(nb::class_<BoundJob>& type) {
       .def_prop_ro("weight_decay", [](const BoundJob& self) { return self.local.weight_decay; })
       .def_prop_ro("proximal", [](const BoundJob& self) { return self.local.proximal; })
       .def_prop_ro("shuffle", [](const BoundJob& self) { return self.local.shuffle; })
+      .def_prop_ro("flip", [](const BoundJob& self) { return self.local.flip; })
+      .def_prop_ro("crop", [](const BoundJob& self) { return self.local.crop; })
       .def_ro("down", &JobMessage::down, "The codec of the weights.")
       .def_ro("up", &JobMessage::up, "The codec of the update.")
       .def_prop_ro(
@@ -158,6 +174,10 @@ void bind_job_message(nb::module_& m) {
           },
           nb::arg("examples"),
           "The order in which the client sees its examples in each epoch, as Subfleet's trainers have it.")
+      .def("augment", &augmented, nb::arg("examples"), nb::arg("seen"),
+           "Examples, one per row, as the client sees them: mirrored and moved as `flip` and `crop` say. "
+           "`seen` is "
+           "how many it has seen before.")
       .def(
           "encode", [](const BoundJob& job) { return bytes_of(encode(job)); }, "As it travels.")
       .def_static(

@@ -1,6 +1,7 @@
 #include "subfleet/model.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -28,14 +29,21 @@ void bind_layers(nb::module_& m) {
   nb::class_<LayerSpec>(m, "Layer", "One layer of a model, as data.")
       .def_ro("type", &LayerSpec::type, "\"conv2d\", \"dense\", \"relu\", ...: docs/models.md.")
       .def_ro("name", &LayerSpec::name, "Prefix of its tensors' names; empty for layers without weights.")
-      .def_ro("units", &LayerSpec::units, "Filters or units; 0 for layers without weights.")
+      .def_ro("units", &LayerSpec::units, "Filters, units or heads; 0 for layers without units.")
       .def_ro("kernel", &LayerSpec::kernel, "The side of a convolution's kernel or a pool's window.")
       .def_ro("stride", &LayerSpec::stride, "Of a convolution, in both directions.")
       .def_ro("symbols", &LayerSpec::symbols, "embedding: how many different inputs there are.")
-      .def_ro("last_step", &LayerSpec::last_step, "lstm: only the last step's output leaves.")
+      .def_ro("last_step", &LayerSpec::last_step, "lstm, gru: only the last step's output leaves.")
+      .def_ro("padding", &LayerSpec::padding, "conv2d, pools; None is the default.")
+      .def_ro("pool_stride", &LayerSpec::pool_stride, "Of a pool; None is its kernel.")
+      .def_ro("groups", &LayerSpec::groups, "groupnorm: of channels; conv2d: one per channel if depthwise.")
+      .def_ro("head_units", &LayerSpec::head_units, "attention: features of a head.")
+      .def_ro("causal", &LayerSpec::causal, "attention: no step looks at a later one.")
+      .def_ro("bias", &LayerSpec::bias)
       .def_ro("droppable", &LayerSpec::droppable, "Whether clients may hold only some of the units.")
       .def_ro("output_scale", &LayerSpec::output_scale,
               "What leaves is multiplied by it; other than 1 only in rescaled sub-models.")
+      .def_ro("input_scale", &LayerSpec::input_scale, "The same of what enters.")
       .def("__repr__", [](const LayerSpec& l) {
         return l.units == 0 ? fmt::format("Layer({})", l.type)
                             : fmt::format("Layer({}, {}, {} units)", l.type, l.name, l.units);
@@ -55,7 +63,7 @@ void bind_layers(nb::module_& m) {
 void bind_model(nb::module_& m) {
   bind_layers(m);
   nb::class_<ModelSpec>(m, "Model",
-                        "A chain of layers that ends in one number per class; the loss is softmax "
+                        "A graph of layers that ends in one number per class; the loss is softmax "
                         "cross-entropy. Weights are one flat float32 array.")
       .def(
           "__init__", [](ModelSpec* self, const std::string& what) { new (self) ModelSpec(model_of(what)); },
@@ -73,18 +81,27 @@ void bind_model(nb::module_& m) {
           "droppable",
           [](const ModelSpec& model) {
             std::vector<std::string> names;
-            for (const size_t index : droppable_layers(model)) names.push_back(model.layers[index].name);
+            for (const UnitGroup& group : droppable_groups(model)) names.push_back(group.name);
             return names;
           },
-          "The names of the layers of which clients may hold a part, in order.")
+          "The names of the groups of units of which clients may hold a part, in order: each its first "
+          "layer's.")
       .def_prop_ro(
           "shapes",
           [](const ModelSpec& model) {
             std::vector<Sides> all;
-            for (const Shape& shape : layer_shapes(model)) all.push_back(sides_of(shape));
+            for (const Shape& shape : value_shapes(model)) all.push_back(sides_of(shape));
             return all;
           },
-          "The shape that enters each layer, and after them that of the output.")
+          "The shape of the input, and then of what each layer makes.")
+      .def_prop_ro(
+          "inputs",
+          [](const ModelSpec& model) {
+            std::vector<std::vector<uint32_t>> all;
+            for (size_t i = 0; i < model.layers.size(); ++i) all.push_back(layer_inputs(model, i));
+            return all;
+          },
+          "What each layer reads: 0 is the input, i + 1 what layers[i] makes.")
       .def(
           "initial_weights",
           [](const ModelSpec& model, uint64_t seed) {

@@ -82,12 +82,14 @@ void bind_submodel(nb::module_& m) {
             new (self) SubModel(model, kept, rescale);
           },
           nb::arg("model"), nb::arg("kept"), nb::arg("rescale") = false,
-          "`kept` holds the kept units of each droppable layer, ascending. With `rescale`, what leaves a "
-          "layer "
-          "is divided by the kept part, as in inverted dropout (Layer.output_scale).")
+          "`kept` holds the kept units of each of Model.droppable, ascending. With `rescale`, units are "
+          "divided by the kept part, as in inverted dropout (Layer.output_scale, Layer.input_scale).")
       .def_prop_ro("model", &SubModel::spec, nb::rv_policy::copy, "The smaller model.")
       .def_prop_ro("size", &SubModel::size, "How many weights it has.")
       .def_prop_ro("whole_size", &SubModel::whole_size, "How many the model has that it was taken from.")
+      .def_prop_ro(
+          "channel_groups", &SubModel::channel_groups, nb::rv_policy::copy,
+          "For each groupnorm layer, where the kept channels of each of the whole model's groups end.")
       .def("gather", &gather, nb::arg("whole"), "Its weights out of the whole model's, as a new array.")
       .def("scatter", &scatter, nb::arg("sub"), nb::arg("whole").noconvert(),
            "Writes its weights to their places in `whole`, a float32 array.")

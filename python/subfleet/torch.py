@@ -12,8 +12,7 @@ as functions of its forward, each called once and one after the other. Anything 
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
-from typing import Any, Iterable, Mapping, Optional, Sequence
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from torch import nn
 
 from ._core import JobMessage, Layer, Model, PartialSum, RequestError, SubModel, UpdateMessage
 from ._torch_layers import ReadLayer, read_layers
+from ._torch_modules import Network
 from .tensors import flat_weights, named_weights
 
 __all__ = ["TorchModel", "as_input", "module_of", "train_job", "train_locally"]
@@ -98,14 +98,12 @@ class TorchModel:
         return [f"{paths[layer]}.{tensor}" for layer, tensor in split]
 
 
-def module_of(model: Model) -> nn.Sequential:
-    """A model of Subfleet's, whole or a client's, as a module with the names of its layers; weights as PyTorch makes them."""
-    children: "OrderedDict[str, nn.Module]" = OrderedDict()
-    for index, (layer, shape) in enumerate(zip(model.layers, model.shapes)):
-        module = _made(layer, shape)
-        _rescale(module, layer)
-        children[layer.name or f"{layer.type}-{index + 1}"] = module
-    return nn.Sequential(children)
+def module_of(model: Union[Model, SubModel]) -> nn.Module:
+    """A model of Subfleet's, or a client's part, as a module with the names of its layers; weights as PyTorch makes them. It
+    gives a row of logits for each example or, where a model has them at every step of a sequence, classes x steps."""
+    if isinstance(model, SubModel):
+        return Network(model.model, model.channel_groups)
+    return Network(model)
 
 
 def as_input(model: Model, inputs: np.ndarray) -> torch.Tensor:
@@ -125,9 +123,12 @@ def train_locally(
     momentum: float = 0,
     weight_decay: float = 0,
     proximal: float = 0,
+    augment: Optional[Callable[[torch.Tensor, int], torch.Tensor]] = None,
 ) -> tuple[float, float]:
-    """SGD, an epoch for each order of the examples (subfleet.example_orders); `proximal` is FedProx's mu. Returns the
-    running mean of loss and accuracy, as it trains."""
+    """SGD, an epoch for each order of the examples (subfleet.example_orders); `proximal` is FedProx's mu, and
+    augment(examples, seen) makes of a batch what the module sees, where so many examples were seen before. A module with
+    logits at every step of a text learns the next symbol at each. Returns the running mean of loss and accuracy, as it
+    trains."""
     module.train()
     sgd = torch.optim.SGD(module.parameters(), lr=lr, momentum=momentum, weight_decay=weight_decay)
     given = [p.detach().clone() for p in module.parameters()] if proximal else []
@@ -137,14 +138,18 @@ def train_locally(
         for first in range(0, len(rows), batch):
             chosen = rows[first : first + batch]
             sgd.zero_grad()
-            logits = module(x[chosen])
-            loss = nn.functional.cross_entropy(logits, y[chosen])
+            examples, labels = x[chosen], y[chosen]
+            logits = module(examples if augment is None else augment(examples, seen))
+            of_steps = logits.dim() == 3
+            targets = torch.cat([examples[:, 1:], labels[:, None]], 1) if of_steps else labels
+            loss = nn.functional.cross_entropy(logits, targets)
             loss.backward()
             for parameter, start in zip(module.parameters(), given):
                 parameter.grad.add_(parameter.detach() - start, alpha=proximal)
             sgd.step()
             loss_sum += float(loss.detach()) * len(chosen)
-            correct += int((logits.detach().argmax(1) == y[chosen]).sum())
+            last = logits.detach()[..., -1] if of_steps else logits.detach()
+            correct += int((last.argmax(1) == labels).sum())
             seen += len(chosen)
     return loss_sum / max(seen, 1), correct / max(seen, 1)
 
@@ -152,27 +157,23 @@ def train_locally(
 def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: str = "cpu") -> UpdateMessage:
     """Does what a job asks for, in PyTorch, with these examples: what a client answers."""
     model = job.submodel().model
-    module = module_of(model)
+    module = module_of(job.submodel())
     given = named_weights(model, job.given_weights())
     module.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
     module.to(device)
     x, y = as_input(model, inputs).to(device), torch.from_numpy(labels.astype(np.int64)).to(device)
+
+    def augment(examples: torch.Tensor, seen: int) -> torch.Tensor:
+        rows = np.ascontiguousarray(_numpy(examples).reshape(len(examples), -1))
+        return torch.from_numpy(job.augment(rows, seen)).reshape(examples.shape).to(device)
+
     loss, accuracy = train_locally(
         module, x, y, job.client_lr, job.batch, job.example_orders(len(labels)),
         momentum=job.momentum, weight_decay=job.weight_decay, proximal=job.proximal,
+        augment=augment if job.flip or job.crop else None,
     )  # fmt: skip
     trained = {name: _numpy(tensor) for name, tensor in module.state_dict().items()}
     return job.reply(flat_weights(model, trained), len(labels), loss, accuracy)
-
-
-class _LstmSteps(nn.LSTM):
-    """An LSTM whose result is its output, or the last step of it."""
-
-    last_step = False
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        steps = super().forward(x)[0]
-        return steps[:, -1] if self.last_step else steps
 
 
 class _Scale:
@@ -228,25 +229,3 @@ def _resized(old: Any, shapes: Mapping[str, Sequence[int]], path: str) -> nn.Mod
         return nn.Embedding(weight[0], weight[1], **like)
     rows, columns = shapes[f"{path}.weight_ih_l0"]
     return nn.LSTM(columns, rows // 4, batch_first=True, **like)
-
-
-def _made(layer: Layer, shape: tuple[int, int, int]) -> nn.Module:
-    if layer.type == "dense":
-        return nn.Linear(shape[0], layer.units)
-    if layer.type == "conv2d":
-        return nn.Conv2d(shape[0], layer.units, layer.kernel, layer.stride, layer.kernel // 2)
-    if layer.type == "embedding":
-        return nn.Embedding(layer.symbols, layer.units)
-    if layer.type == "lstm":
-        lstm = _LstmSteps(shape[0], layer.units, batch_first=True)
-        lstm.last_step = layer.last_step
-        return lstm
-    if layer.type == "maxpool":
-        return nn.MaxPool2d(layer.kernel)
-    if layer.type == "avgpool":
-        return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    if layer.type == "flatten":
-        return nn.Flatten()
-    if layer.type == "relu":
-        return nn.ReLU()
-    raise RequestError(f"{layer.type}: this type of layer is not known to subfleet.torch")

@@ -140,6 +140,96 @@ class AgainstTheTrainer(unittest.TestCase):
         self.compare(Reader(), **{k.replace(".", "_", 1): v for k, v in text_folder(self.folder).items()})
 
 
+RESIDUAL = """
+input = [1, 28, 28]
+layer = [
+  { type = "maxpool", kernel = 3, stride = 3, padding = 1 },
+  { type = "conv2d", units = 8, kernel = 3, bias = false },
+  { type = "groupnorm", groups = 2 },
+  { type = "relu", name = "stem" },
+  { type = "conv2d", units = 12, kernel = 3, stride = 2, bias = false },
+  { type = "groupnorm", groups = 3 },
+  { type = "silu" },
+  { type = "conv2d", units = 12, kernel = 3, groups = 12 },
+  { type = "conv2d", units = 10, kernel = 1 },
+  { type = "scale", name = "branch" },
+  { type = "conv2d", name = "shortcut", units = 10, kernel = 1, stride = 2, inputs = "stem" },
+  { type = "add", inputs = ["shortcut", "branch"] },
+  { type = "gelu" },
+  { type = "avgpool", kernel = 2 },
+  { type = "flatten" },
+  { type = "dense", units = 62 },
+]
+"""
+TRANSFORMER = """
+input = [1, 80, 1]
+layer = [
+  { type = "embedding", name = "embedding", units = 12, symbols = 81, droppable = true },
+  { type = "position", name = "position" },
+  { type = "layernorm" },
+  { type = "attention", heads = 3, head_units = 5, causal = true },
+  { type = "dense", name = "branch", units = 12, droppable = true },
+  { type = "add", name = "middle", inputs = ["position", "branch"] },
+  { type = "layernorm" },
+  { type = "dense", units = 16 },
+  { type = "tanh" },
+  { type = "dense", name = "last", units = 12, droppable = true },
+  { type = "add", inputs = ["middle", "last"] },
+  { type = "gru", units = 14 },
+  { type = "dense", units = 81 },
+]
+"""
+
+
+class Networks(unittest.TestCase):
+    """A round of Subfleet's own trainers beside the same jobs, trained in PyTorch."""
+
+    def compare(self, text, **more):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "network.toml"
+            path.write_text(text)
+            if "embedding" in text:
+                (pathlib.Path(folder) / "texts").mkdir()
+                for key, value in text_folder(pathlib.Path(folder) / "texts").items():
+                    more[key.replace(".", "_", 1)] = value
+            settings = config(code_family="balanced", round_client_lr=0.1, server_optimizer="fedavg", server_lr=1.0,
+                              server_beta1=0.0, run_rounds=1, **more)
+            settings["model.name"] = "emnist-cnn"  # the default, which a file replaces
+            settings["model.file"] = path
+            self.compare_run(settings)
+
+    def compare_run(self, settings):
+        data = subfleet.Data(settings)
+        for device, limit in (("reference", 2e-4), ("cpu", 2e-3)):
+            run = subfleet.Run(settings, device=device)
+            weights = run.weights + np.random.default_rng(1).uniform(-0.05, 0.05, run.weights.size).astype(np.float32)
+            run.set_weights(weights)
+            record = run.step()
+            masks, updates = subfleet.RoundMasks(run.model, settings, 1), subfleet.PartialSum(weights.size)
+            losses, accuracies, examples = [], [], []
+            for row, client in enumerate(subfleet.sample_clients(settings, 1, data.clients)):
+                answer = train_job(subfleet.JobMessage(run.model, settings, 1, row, client, weights), *data.train(client))
+                submodel = masks.submodel(row, client)
+                update = subfleet.Codec("f32").decode(answer.update, submodel.size)
+                self.assertTrue(updates.add(submodel, update, answer.examples))
+                losses.append(answer.loss)
+                accuracies.append(answer.accuracy)
+                examples.append(answer.examples)
+            theirs, mine = run.weights - weights, updates.mean()
+            self.assertGreater(np.abs(mine).max(), 1e-3)
+            np.testing.assert_allclose(theirs, mine, atol=limit * np.abs(mine).max(), err_msg=device)
+            self.assertLess(abs(np.average(losses, weights=examples) - record.train_loss), 1e-4)
+            self.assertAlmostEqual(np.average(accuracies, weights=examples), record.train_accuracy, delta=0.02)
+
+    def test_residual_normalised_and_depthwise(self):
+        self.compare(RESIDUAL)
+        self.compare(RESIDUAL, round_flip=True, round_crop=3, round_epochs=2, code_tiers=[1.0, 0.5])
+
+    def test_a_transformer_with_a_loss_at_every_step(self):
+        self.compare(TRANSFORMER)
+        self.compare(TRANSFORMER, code_rescale=False, code_keep=0.7)
+
+
 def updates_of(federated, submodel, weights, small):
     alone = subfleet.PartialSum(weights.size)
     assert federated.merge(alone, submodel, weights, small.state_dict(), 1)
@@ -163,7 +253,8 @@ class Modules(unittest.TestCase):
             model = subfleet.Model(name)
             module = module_of(model)
             x = as_input(model, np.zeros((2, *model.input), np.float32))
-            self.assertEqual(tuple(module(x).shape), (2, model.classes), name)
+            steps = (80,) if name == "char-transformer" else ()
+            self.assertEqual(tuple(module(x).shape), (2, model.classes, *steps), name)
             self.assertEqual([n for n, _ in module.named_parameters()], [p.name for p in model.parameters], name)
 
     def test_what_is_droppable_can_be_chosen(self):

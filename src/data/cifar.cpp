@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,7 +25,7 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 // bytes each of red, green and blue, row by row.
 struct Format {
   std::string_view name;
-  std::span<const std::string_view> files;
+  std::span<const std::string_view> files;  // the last one is the test set
   size_t label_bytes;
   uint32_t classes;
 };
@@ -77,8 +78,8 @@ std::string read_records(const fs::path& path, const Format& format) {
   return bytes;
 }
 
-// CIFAR's binary files, training and test alike. The images have no owners; they are dealt to data.clients
-// clients.
+// CIFAR's binary files. The images have no owners: those for training are dealt to data.clients clients, and
+// the test set, which stays one, evenly.
 class Cifar final : public Federation {
  public:
   explicit Cifar(const DataOptions& options) {
@@ -87,8 +88,11 @@ class Cifar final : public Federation {
     }
     const Format& format = find_format(options.path);
     classes_ = format.classes;
-    for (const std::string_view name : format.files) append(options.path / name, format);
-    clients_ = deal(labels_, classes_, options);
+    for (const std::string_view name : format.files) {
+      first_test_ = static_cast<uint32_t>(labels_.size());
+      append(options.path / name, format);
+    }
+    clients_ = deal_with_tests(labels_, first_test_, classes_, options);
     keep_large(clients_, options.min_samples, "clients");
   }
 
@@ -98,6 +102,9 @@ class Cifar final : public Federation {
   uint32_t samples(uint32_t client) const override {
     return static_cast<uint32_t>(clients_.at(client).size());
   }
+  std::optional<uint32_t> own_test_samples(uint32_t client) const override {
+    return count_tests(clients_.at(client), first_test_);
+  }
   std::string class_name(uint32_t label) const override {
     if (classes_ == kCifar10Classes.size()) return std::string(kCifar10Classes.at(label));
     return std::to_string(label);
@@ -105,7 +112,7 @@ class Cifar final : public Federation {
 
   uint64_t fingerprint() const override {
     Hash hash;
-    hash.add_values(pixels_).add_values(labels_);
+    hash.add_values(pixels_).add_values(labels_).add(first_test_);
     for (const auto& images : clients_) hash.add_values(images);
     return hash.value();
   }
@@ -137,7 +144,7 @@ class Cifar final : public Federation {
     }
   }
 
-  uint32_t classes_ = 0;
+  uint32_t classes_ = 0, first_test_ = 0;
   std::vector<uint8_t> pixels_, labels_;
   ClientIndices clients_;
 };

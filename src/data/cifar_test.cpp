@@ -82,6 +82,20 @@ TEST_F(CifarFiles, EveryImageOfEveryFileBelongsToOneClient) {
   EXPECT_EQ(seen.size(), 12u);
 }
 
+TEST_F(CifarFiles, TheTestBatchIsTheTestSet) {
+  const SplitFederation split(open(), 0, 0.5);
+  std::vector<int32_t> tests;
+  size_t training = 0;
+  for (uint32_t client = 0; client < split.clients(); ++client) {
+    training += split.train_samples(client);
+    EXPECT_EQ(split.train(client).count(), split.train_samples(client));
+    const Examples test = split.test(client);
+    tests.insert(tests.end(), test.labels.begin(), test.labels.end());
+  }
+  EXPECT_EQ(training, 10u);
+  EXPECT_EQ(tests, (std::vector<int32_t>{70 % 10, 77 % 10}));  // images 10 and 11
+}
+
 TEST_F(CifarFiles, WhoGetsWhatDependsOnTheSeed) {
   const auto labels = [&] {
     std::vector<std::vector<int32_t>> all;
@@ -96,19 +110,20 @@ TEST_F(CifarFiles, WhoGetsWhatDependsOnTheSeed) {
 }
 
 TEST_F(CifarFiles, MinSamplesLeavesClientsOut) {
-  options_.min_samples = 3;  // 12 images: two clients have three, three have two
+  options_.min_samples =
+      3;  // 10 images for training and 2 for testing: two clients have three, three have two
   EXPECT_EQ(open()->clients(), 2u);
   options_.min_samples = 4;
   EXPECT_SAYS(complaint(), "none of the 5 clients has 4 images; the most is 3");
 }
 
 TEST_F(CifarFiles, ClientsAndDirichletMustMakeSense) {
-  for (const uint32_t clients : {0u, 13u}) {
+  for (const uint32_t clients : {0u, 11u}) {
     options_.clients = clients;
-    EXPECT_SAYS(complaint(), "cannot share 12 images; 1 to 12 can");
+    EXPECT_SAYS(complaint(), "cannot share 10 images; 1 to 10 can");
   }
-  options_.clients = 12;
-  EXPECT_EQ(open()->clients(), 12u);
+  options_.clients = 10;
+  EXPECT_EQ(open()->clients(), 10u);
   for (const double alpha : {0.0, -1.0, 1e7, std::numeric_limits<double>::quiet_NaN()}) {
     options_.dirichlet = alpha;
     EXPECT_SAYS(complaint(), "data.dirichlet: ");

@@ -98,6 +98,19 @@ ClientIndices deal(std::span<const uint8_t> labels, uint32_t classes, const Data
   throw unknown_name("data.partition", options.partition, known);
 }
 
+ClientIndices deal_with_tests(std::span<const uint8_t> labels, size_t training, uint32_t classes,
+                              const DataOptions& options) {
+  ClientIndices clients = deal(labels.first(training), classes, options);
+  for (size_t test = training; test < labels.size(); ++test) {
+    clients[(test - training) % clients.size()].push_back(static_cast<uint32_t>(test));
+  }
+  return clients;
+}
+
+uint32_t count_tests(const std::vector<uint32_t>& examples, uint32_t first_test) {
+  return static_cast<uint32_t>(examples.end() - std::ranges::lower_bound(examples, first_test));
+}
+
 void keep_large(ClientIndices& clients, uint32_t min_samples, std::string_view who) {
   size_t most = 0;
   for (const std::vector<uint32_t>& indices : clients) most = std::max(most, indices.size());

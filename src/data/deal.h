@@ -20,6 +20,13 @@ using ClientIndices = std::vector<std::vector<uint32_t>>;  // per client, ascend
 // Throws Error if that cannot be done.
 ClientIndices deal(std::span<const uint8_t> labels, uint32_t classes, const DataOptions& options);
 
+// The same for the first `training` examples. The others, a test set, are dealt evenly and come last.
+ClientIndices deal_with_tests(std::span<const uint8_t> labels, size_t training, uint32_t classes,
+                              const DataOptions& options);
+
+// How many of a client's examples are not below `first_test`.
+uint32_t count_tests(const std::vector<uint32_t>& examples, uint32_t first_test);
+
 // Keeps only clients with at least `min_samples` examples; throws Error if none is left. `who` names them in
 // the error: "writers".
 void keep_large(ClientIndices& clients, uint32_t min_samples, std::string_view who);

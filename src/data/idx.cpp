@@ -101,7 +101,8 @@ class Idx final : public Federation {
       group_by_writer(images, beginning);
       keep_large(clients_, options.min_samples, "writers");
     } else {
-      deal_images(options);
+      const size_t training = first_test_.value_or(static_cast<uint32_t>(labels_.size()));
+      clients_ = deal_with_tests(labels_, training, classes_, options);
       keep_large(clients_, options.min_samples, "clients");
     }
     if (options.transpose) {
@@ -122,8 +123,7 @@ class Idx final : public Federation {
   }
   std::optional<uint32_t> own_test_samples(uint32_t client) const override {
     if (!first_test_) return std::nullopt;
-    const std::vector<uint32_t>& indices = clients_.at(client);
-    return static_cast<uint32_t>(indices.end() - std::ranges::lower_bound(indices, *first_test_));
+    return count_tests(clients_.at(client), *first_test_);
   }
   std::string class_name(uint32_t label) const override { return character_name(label); }
   uint64_t fingerprint() const override {
@@ -164,14 +164,6 @@ class Idx final : public Federation {
       pixels_ = std::move(images.bytes);
     } else {
       pixels_.insert(pixels_.end(), images.bytes.begin(), images.bytes.end());
-    }
-  }
-
-  void deal_images(const DataOptions& options) {
-    const size_t training = first_test_.value_or(static_cast<uint32_t>(labels_.size()));
-    clients_ = deal(std::span(labels_).first(training), classes_, options);
-    for (size_t test = training; test < labels_.size(); ++test) {
-      clients_[(test - training) % clients_.size()].push_back(static_cast<uint32_t>(test));
     }
   }
 

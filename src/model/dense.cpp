@@ -7,39 +7,47 @@
 namespace subfleet {
 namespace {
 
+// Fully connected; of a sequence, at every step.
 class Dense final : public LayerType {
  public:
   std::string_view name() const override { return "dense"; }
 
   std::span<const LayerField> fields() const override {
     static constexpr std::array kFields{LayerField{"units", &LayerSpec::units, true},
-                                        LayerField{"initial", &LayerSpec::initial}};
+                                        LayerField{"initial", &LayerSpec::initial},
+                                        LayerField{"bias", &LayerSpec::bias}};
     return kFields;
   }
 
+  bool learns() const override { return true; }
+  bool makes_units(const LayerSpec&) const override { return true; }
+
   std::string misfit(const LayerSpec&, const Shape& input) const override {
-    if (input.height == 1 && input.width == 1) return {};
-    const bool sequence = input.width == 1;
-    return fmt::format("a dense layer takes a flat input, not {}; put a flatten layer before it{}",
-                       shape_text(input),
-                       sequence ? ", or last_step = true into the lstm layer before it" : "");
+    if (input.width == 1) return {};
+    return fmt::format(
+        "a dense layer takes a flat input or a sequence, not {}; put a flatten layer before it",
+        shape_text(input));
   }
 
-  Shape output(const LayerSpec& spec, const Shape&) const override { return {spec.units, 1, 1}; }
+  Shape output(const LayerSpec& spec, const Shape& input) const override {
+    return {spec.units, input.height, 1};
+  }
 
   double forward_operations(const LayerSpec& spec, const Shape& input) const override {
     return 2 * static_cast<double>(input.size()) * static_cast<double>(spec.units);
   }
 
   std::vector<ParameterSpec> parameters(const LayerSpec& spec, const Shape& input) const override {
-    return {{.name = spec.name + ".weight",
-             .shape = {spec.units, input.channels},
-             .rows = spec.units,
-             .columns = input.channels,
-             .columns_follow = Follows::kInputs,
-             .fan_in = input.channels,
-             .fan_out = spec.initial == Initial::kHe ? 0 : spec.units},
-            {.name = spec.name + ".bias", .shape = {spec.units}, .rows = spec.units}};
+    std::vector<ParameterSpec> tensors{with_initial(spec.initial, {.name = spec.name + ".weight",
+                                                                   .shape = {spec.units, input.channels},
+                                                                   .rows = spec.units,
+                                                                   .columns = input.channels,
+                                                                   .columns_follow = Follows::kInputs,
+                                                                   .fan_in = input.channels,
+                                                                   .fan_out = spec.units})};
+    if (spec.bias)
+      tensors.push_back({.name = spec.name + ".bias", .shape = {spec.units}, .rows = spec.units});
+    return tensors;
   }
 };
 

@@ -18,6 +18,9 @@ class Embedding final : public LayerType {
     return kFields;
   }
 
+  bool learns() const override { return true; }
+  bool makes_units(const LayerSpec&) const override { return true; }
+
   std::string misfit(const LayerSpec&, const Shape& input) const override {
     if (input.channels == 1 && input.width == 1) return {};
     return fmt::format("an embedding reads one symbol per step, an input of 1 x steps x 1, not {}",
@@ -34,7 +37,7 @@ class Embedding final : public LayerType {
              .rows = spec.symbols,
              .columns = spec.units,
              .rows_follow = Follows::kNothing,
-             .columns_follow = Follows::kUnits,
+             .columns_follow = Follows::kOutputs,
              .fan_in = spec.symbols,
              .fan_out = spec.units}};
   }

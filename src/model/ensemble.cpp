@@ -26,7 +26,6 @@ struct Ends {
 Ends ends_of(const ModelSpec& model) {
   const auto first = std::ranges::find_if(model.layers, has_weights);
   const auto last = std::find_if(model.layers.rbegin(), model.layers.rend(), has_weights);
-  if (first == model.layers.end()) throw bad_request(model.name, "no layer has weights");
   return {.first = static_cast<size_t>(first - model.layers.begin()),
           .last = model.layers.size() - 1 - static_cast<size_t>(last - model.layers.rbegin())};
 }
@@ -42,28 +41,20 @@ void add_block(const ParameterSpec& part, std::span<const float> values, const P
   }
 }
 
-}  // namespace
-
-std::string ensemble_misfit(const ModelSpec& model) {
+// Whether the members' units can stand side by side; what is behind the last layer with weights must leave a
+// mean a mean.
+bool can_stand_side_by_side(const ModelSpec& model) {
   const size_t last = ends_of(model).last;
   for (size_t i = 0; i < model.layers.size(); ++i) {
-    const std::string& type = model.layers[i].type;
-    if (std::ranges::find(kPossible, type) == kPossible.end()) {
-      return fmt::format("{}: the units of several {} layers cannot stand side by side in one",
-                         layer_label(model, i), type);
-    }
-    if (i > last && type != "avgpool" && type != "flatten") {
-      return fmt::format("{}: behind the last layer with weights, a {} of the mean is not the mean",
-                         layer_label(model, i), type);
-    }
+    const LayerSpec& layer = model.layers[i];
+    const bool possible = std::ranges::find(kPossible, layer.type) != kPossible.end() &&
+                          layer.inputs.empty() && layer.groups == 1;
+    if (!possible || (i > last && layer.type != "avgpool" && layer.type != "flatten")) return false;
   }
-  return {};
+  return true;
 }
 
-Ensemble make_ensemble(const ModelSpec& model, std::span<const std::vector<float>> members) {
-  if (members.empty()) throw bad_request("ensemble", "of no models");
-  if (const std::string misfit = ensemble_misfit(model); !misfit.empty())
-    throw bad_request("ensemble", misfit);
+Ensemble side_by_side(const ModelSpec& model, std::span<const std::vector<float>> members) {
   const auto [first, last] = ends_of(model);
   Ensemble ensemble{.model = model, .weights = {}};
   for (size_t i = first; i < last; ++i) {
@@ -72,14 +63,9 @@ Ensemble make_ensemble(const ModelSpec& model, std::span<const std::vector<float
   check_model(ensemble.model);
 
   const std::vector<ParameterSpec> parts = model_parameters(model), wholes = model_parameters(ensemble.model);
-  const size_t size = parameter_count(model);
   const float share = 1.0f / static_cast<float>(members.size());
   ensemble.weights.assign(parameter_count(ensemble.model), 0.0f);
   for (size_t member = 0; member < members.size(); ++member) {
-    if (members[member].size() != size) {
-      throw bad_request("ensemble", fmt::format("member {} has {} weights, but {} has {}", member + 1,
-                                                members[member].size(), model.name, size));
-    }
     for (size_t t = 0; t < parts.size(); ++t) {
       const bool shared_rows = wholes[t].rows == parts[t].rows,
                  shared_columns = wholes[t].columns == parts[t].columns;
@@ -89,6 +75,46 @@ Ensemble make_ensemble(const ModelSpec& model, std::span<const std::vector<float
     }
   }
   return ensemble;
+}
+
+// Each member ends in its share of the mean.
+Ensemble as_branches(const ModelSpec& model, std::span<const std::vector<float>> members) {
+  Ensemble ensemble{.model = model, .weights = {}};
+  std::vector<LayerSpec>& layers = ensemble.model.layers;
+  layers.clear();
+  std::vector<uint32_t> ends;
+  for (const std::vector<float>& weights : members) {
+    const auto before = static_cast<uint32_t>(layers.size());
+    const auto name = [&] { return fmt::format("member{}_{}", ends.size() + 1, layers.size() - before + 1); };
+    for (size_t i = 0; i < model.layers.size(); ++i) {
+      LayerSpec layer = model.layers[i];
+      layer.name = name();
+      layer.inputs = layer_inputs(model, i);
+      for (uint32_t& value : layer.inputs) value += value > 0 ? before : 0;
+      layers.push_back(std::move(layer));
+    }
+    layers.push_back({.type = "scale", .name = name()});
+    ends.push_back(static_cast<uint32_t>(layers.size()));
+    ensemble.weights.insert(ensemble.weights.end(), weights.begin(), weights.end());
+    ensemble.weights.push_back(1.0f / static_cast<float>(members.size()));
+  }
+  layers.push_back({.type = "add", .inputs = std::move(ends)});
+  check_model(ensemble.model);
+  return ensemble;
+}
+
+}  // namespace
+
+Ensemble make_ensemble(const ModelSpec& model, std::span<const std::vector<float>> members) {
+  if (members.empty()) throw bad_request("ensemble", "of no models");
+  const size_t size = parameter_count(model);
+  for (size_t member = 0; member < members.size(); ++member) {
+    if (members[member].size() == size) continue;
+    throw bad_request("ensemble", fmt::format("member {} has {} weights, but {} has {}", member + 1,
+                                              members[member].size(), model.name, size));
+  }
+  if (members.size() == 1) return {.model = model, .weights = members.front()};
+  return can_stand_side_by_side(model) ? side_by_side(model, members) : as_branches(model, members);
 }
 
 }  // namespace subfleet

@@ -9,7 +9,7 @@
 namespace subfleet {
 namespace {
 
-constexpr std::array kInitials{Initial::kGlorot, Initial::kHe};
+constexpr std::array kInitials{Initial::kGlorot, Initial::kHe, Initial::kZero};
 
 }  // namespace
 
@@ -18,9 +18,11 @@ std::string_view name_of(Initial initial) {
     case Initial::kGlorot:
       return "glorot";
     case Initial::kHe:
+      return "he";
+    case Initial::kZero:
       break;
   }
-  return "he";
+  return "zero";
 }
 
 Initial initial_of(std::string_view what, std::string_view name) {

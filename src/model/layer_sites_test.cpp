@@ -31,7 +31,7 @@ TEST(TrainingOperations, AConvolutionCountsTheTapsThatMeetAnInput) {
       for (const size_t stride : {1, 2, 3, 20}) {
         const LayerSpec layer{.type = "conv2d", .name = "c", .units = 3, .kernel = kernel, .stride = stride};
         const Shape input{2, side, 4};
-        const Shape output = layer_shapes({"m", input, {layer}}).back();
+        const Shape output = value_shapes({"m", input, {layer}}).back();
         const auto meetings = [&](size_t from, size_t to) {
           size_t count = 0;
           for (size_t at = 0; at < to; ++at) {
@@ -54,10 +54,20 @@ TEST(TrainingOperations, EveryLayerWithAMatrixOfWeightsTakesSome) {
   for (const std::string& name : model_names()) {
     for (const LayerSite& site : layer_sites(find_model(name))) {
       const bool looks_up = site.spec.symbols > 0;
-      EXPECT_EQ(forward_operations(site) > 0, site.weights_count > 0 && !looks_up)
+      EXPECT_EQ(forward_operations(site) > 0, layer_type(site.spec.type).uses(&LayerSpec::units) && !looks_up)
           << name << " " << site.spec.type;
     }
   }
+}
+
+TEST(LayerSites, TrainingKeepsWeightsTwiceAndWhatEveryLayerMakesWithItsGradient) {
+  const ModelSpec model{"m",
+                        {1, 4, 4},
+                        {{.type = "conv2d", .name = "c", .units = 2, .kernel = 3},
+                         {.type = "flatten"},
+                         {.type = "dense", .name = "d", .units = 3}}};
+  const uint64_t weights = 2 * 9 + 2 + 3 * 32 + 3, made = 32 + 32 + 3;
+  EXPECT_EQ(training_bytes(model, 5), 4 * (2 * weights + 2 * 5 * made));
 }
 
 }  // namespace

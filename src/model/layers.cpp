@@ -11,10 +11,12 @@
 namespace subfleet {
 namespace {
 
-const std::array<const LayerType*, 8>& layer_types() {
-  static const std::array<const LayerType*, 8> types{&avgpool_layer(),   &conv2d_layer(),  &dense_layer(),
-                                                     &embedding_layer(), &flatten_layer(), &lstm_layer(),
-                                                     &maxpool_layer(),   &relu_layer()};
+const auto& layer_types() {
+  static const std::array types{&add_layer(),       &attention_layer(), &avgpool_layer(),   &conv2d_layer(),
+                                &dense_layer(),     &embedding_layer(), &flatten_layer(),   &gelu_layer(),
+                                &groupnorm_layer(), &gru_layer(),       &layernorm_layer(), &lstm_layer(),
+                                &maxpool_layer(),   &position_layer(),  &relu_layer(),      &scale_layer(),
+                                &sigmoid_layer(),   &silu_layer(),      &tanh_layer()};
   return types;
 }
 
@@ -25,6 +27,21 @@ bool LayerType::uses(size_t LayerSpec::*member) const {
     const auto* count = std::get_if<size_t LayerSpec::*>(&field.member);
     return count != nullptr && *count == member;
   });
+}
+
+void LayerType::shrink(LayerSpec& spec, size_t count) const {
+  if (makes_units(spec)) spec.units = count;
+}
+
+ParameterSpec with_initial(Initial initial, ParameterSpec parameter) {
+  if (initial != Initial::kGlorot) parameter.fan_out = 0;
+  if (initial == Initial::kZero) parameter.fan_in = 0;
+  return parameter;
+}
+
+std::vector<ParameterSpec> normalisation_parameters(const LayerSpec& spec, const Shape& input) {
+  return {{.name = spec.name + ".weight", .shape = {input.channels}, .rows = input.channels, .start = 1},
+          {.name = spec.name + ".bias", .shape = {input.channels}, .rows = input.channels}};
 }
 
 std::vector<std::string> layer_type_names() {

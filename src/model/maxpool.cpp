@@ -1,33 +1,28 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 
 #include "model/layers.h"
+#include "model/window.h"
 
 namespace subfleet {
 namespace {
 
-// Windows that do not overlap; what does not fill a window is left out (PyTorch's and Keras' "valid").
+// Padding counts as less than any value.
 class MaxPool final : public LayerType {
  public:
   std::string_view name() const override { return "maxpool"; }
+  bool passes_factors() const override { return true; }
 
   std::span<const LayerField> fields() const override {
-    static constexpr std::array kFields{LayerField{"kernel", &LayerSpec::kernel, true}};
+    static constexpr std::array kFields{LayerField{"kernel", &LayerSpec::kernel, true}, kPoolStride,
+                                        kPadding};
     return kFields;
   }
 
   std::string misfit(const LayerSpec& spec, const Shape& input) const override {
-    const size_t most = std::min(input.height, input.width);
-    if (spec.kernel <= most) return {};
-    return fmt::format("a window of {0}x{0} does not fit into {1}x{2}; kernel can be at most {3}",
-                       spec.kernel, input.height, input.width, most);
+    return pool_misfit(spec, input);
   }
 
-  Shape output(const LayerSpec& spec, const Shape& input) const override {
-    return {input.channels, input.height / spec.kernel, input.width / spec.kernel};
-  }
+  Shape output(const LayerSpec& spec, const Shape& input) const override { return pool_output(spec, input); }
 
   double forward_operations(const LayerSpec&, const Shape&) const override { return 0; }
 };

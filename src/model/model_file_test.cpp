@@ -107,7 +107,9 @@ TEST(ModelFile, AnyWeightedLayerButTheLastMayBeDroppable) {
              { type = "lstm", units = 4, last_step = true }, { type = "dense", units = 7 }]
   )",
                                       "net");
-  EXPECT_EQ(droppable_layers(model), (std::vector<size_t>{0, 1}));
+  std::vector<std::string> names;
+  for (const UnitGroup& group : droppable_groups(model)) names.push_back(group.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"embedding1", "lstm1"}));
 }
 
 constexpr const char* kHead = "input = [1, 8, 8]\n";
@@ -173,27 +175,71 @@ TEST(ModelFile, WhatCannotWorkIsExplainedInOneLine) {
                   "'dense'\nunits = 1000"),
        "layer 3 (dense2): the model has 1.79e+10 parameters up to here; at most 2147483648"},
       {with_layer("type = 'dense'\nunits = 4"),
-       "layer 1 (dense1): a dense layer takes a flat input, not 1x8x8"},
+       "layer 1 (dense1): a dense layer takes a flat input or a sequence, not 1x8x8"},
       {with_layer("type = 'maxpool'\nkernel = 9"),
        "layer 1 (maxpool): a window of 9x9 does not fit into 8x8; kernel can be at most 8"},
       {with_layer("type = 'lstm'\nunits = 4"), "layer 1 (lstm1): an lstm layer reads a sequence"},
       {with_layer("type = 'embedding'\nunits = 4\nsymbols = 5"),
        "layer 1 (embedding1): an embedding reads one symbol per step"},
-      {with_layer("type = 'relu'\n[[layer]]\ntype = 'embedding'\nunits = 4\nsymbols = 5"),
+      {"input = [1, 8, 1]\nlayer = [{ type = 'relu' }, { type = 'embedding', units = 4, symbols = 5 }, { "
+       "type = "
+       "'flatten' }, { type = 'dense', units = 3 }]",
        "layer 2 (embedding1): an embedding reads the input's symbols, so it must be the first"},
-      {with_layer("type = 'relu'\nname = 'r'"), "layer 1 (relu): key: unknown 'name'"},
-      {with_layer("type = 'relu'\ndroppable = true"), "layer 1 (relu): key: unknown 'droppable'"},
+      {"input = [1, 8, 1]\nlayer = [{ type = 'embedding', units = 4, symbols = 5 }, { type = 'embedding', "
+       "units = 4, symbols = 6, inputs = 'input' }, { type = 'add', inputs = ['embedding1', 'embedding2'] }, "
+       "{ type = 'flatten' }, { type = 'dense', units = 3 }]",
+       "layer 2 (embedding2): an embedding reads the input's symbols, so it must be the first"},
+      {with_layer("type = 'relu'\ndroppable = true"),
+       "layer 1 (relu): a relu layer has no units, so it cannot be"},
       {with_layer("type = 'relu'") + "droppable = true",
        "layer 3 (dense1): the last layer's units are the classes"},
       {input + "[[layer]]\ntype = 'flatten'", "net: no layer has units"},
       {input + "[[layer]]\ntype = 'conv2d'\nunits = 3\nkernel = 3",
        "layer 1 (conv1): the model ends in 3x8x8"},
       {input + "layer = [{ type = 'flatten' }, { type = 'dense', units = 1 }]",
-       "layer 2 (dense1): 1 class is none"},
+       "layer 2 (dense1): there is 1 class, and a choice needs 2"},
       {"input = [1, 8, 1]\nlayer = [{ type = 'embedding', units = 2, symbols = 4 }, { type = 'lstm', units = "
-       "3 }, { type = 'dense', units = 4 }]",
-       "layer 3 (dense1): a dense layer takes a flat input, not 3x8x1; put a flatten layer before it, or "
-       "last_step = true"},
+       "3 }, { type = 'dense', units = 5 }]",
+       "layer 3 (dense1): the model ends in 5x8x1, not in one number per class or, at every step, one per "
+       "symbol; "
+       "end it with avgpool, or with flatten and a dense layer"},
+      {input + "layer = [{ type = 'conv2d', units = 4, kernel = 3, inputs = 'conv2' }, { type = 'conv2d', "
+               "units = 4, "
+               "kernel = 3 }]",
+       "layer 1 (conv2d): inputs: 'conv2' is not above this layer"},
+      {input + "layer = [{ type = 'conv2d', units = 4, kernel = 3, inputs = 'conv7' }]",
+       "layer 1 (conv2d): inputs: unknown 'conv7'"},
+      {input + "layer = [{ type = 'conv2d', units = 4, kernel = 3 }, { type = 'conv2d', units = 4, kernel = "
+               "3, inputs = "
+               "'input' }, { type = 'avgpool' }, { type = 'dense', units = 3 }]",
+       "layer 1 (conv1): no layer reads it"},
+      {input + "layer = [{ type = 'conv2d', units = 4, kernel = 3 }, { type = 'conv2d', units = 5, kernel = "
+               "3 }, { type "
+               "= 'add', inputs = ['conv1', 'conv2'] }, { type = 'avgpool' }, { type = 'dense', units = 3 }]",
+       "layer 3 (add): adds layer 1 (conv1) (4x8x8) and layer 2 (conv2) (5x8x8); they must have the same "
+       "shape"},
+      {input + "layer = [{ type = 'conv2d', units = 4, kernel = 3, droppable = true }, { type = 'conv2d', "
+               "units = 4, "
+               "kernel = 3, droppable = false }, { type = 'add', inputs = ['conv1', 'conv2'] }, { type = "
+               "'avgpool' }, { "
+               "type = 'dense', units = 3 }]",
+       "they must be alike"},
+      {with_layer("type = 'add'"), "layer 1 (add): adds one value alone; name two or more"},
+      {with_layer("type = 'relu'\ninputs = ['input', 'input']"),
+       "layer 1 (relu): a relu layer reads one value, not 2"},
+      {with_layer("type = 'conv2d'\nunits = 6\nkernel = 3\ngroups = 4"),
+       "layer 1 (conv1): groups = 4 and units = 6, but 1 channels come in; a depthwise convolution has as "
+       "many groups"},
+      {with_layer("type = 'groupnorm'\ngroups = 3"),
+       "layer 1 (norm1): 1 channels cannot be 3 groups of the same size; 1"},
+      {with_layer("type = 'attention'\nheads = 2\nhead_units = 3"),
+       "layer 1 (attention1): an attention layer reads a sequence"},
+      {with_layer("type = 'maxpool'\nkernel = 3\nstride = 0"),
+       "layer 1 (maxpool): stride is 0; it must be 1 or more"},
+      {with_layer("type = 'maxpool'\nkernel = 3\npadding = 3"),
+       "layer 1 (maxpool): padding 3 leaves windows of 3 without"},
+      {with_layer("type = 'conv2d'\nunits = 6\nkernel = 2"),
+       "layer 1 (conv1): kernel 2 is even, and no padding keeps"},
       {"vocabulary = 'abc'\n" + with_layer("type = 'relu'"),
        "vocabulary: 3 characters and one symbol for all others make 4"},
       {"vocabulary = 'aa'\n" + with_layer("type = 'relu'"),
@@ -247,7 +293,7 @@ TEST(ModelFile, TheExamplesOfTheRepositoryWork) {
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const ModelSpec model = load_model_file(entry.path());
-    EXPECT_FALSE(droppable_layers(model).empty()) << entry.path();
+    EXPECT_FALSE(droppable_groups(model).empty()) << entry.path();
     ++count;
   }
   EXPECT_GT(count, 0u);

@@ -39,11 +39,11 @@ TEST(Model, AllCnnCIsThePapersNetwork) {
   for (size_t layer = 0; layer < per_layer.size(); ++layer) {
     EXPECT_EQ(parameters[2 * layer].size() + parameters[2 * layer + 1].size(), per_layer[layer]);
   }
-  const auto shapes = layer_shapes(model);
+  const auto shapes = value_shapes(model);
   EXPECT_EQ(shapes[6], (Shape{96, 16, 16}));  // after the first stride of 2
   EXPECT_EQ(shapes[12], (Shape{192, 8, 8}));  // and the second
   EXPECT_EQ(shapes.back(), (Shape{10, 1, 1}));
-  EXPECT_EQ(droppable_layers(model).size(), 7);
+  EXPECT_EQ(droppable_groups(model).size(), 7);
   EXPECT_EQ(class_count(find_model("allcnn-c100")), 100);
 }
 
@@ -53,7 +53,7 @@ TEST(Model, AStridedConvolutionHasPyTorchsOutputSize) {
       for (const size_t stride : {1, 2, 3}) {
         const LayerSpec layer{.type = "conv2d", .name = "c", .units = 4, .kernel = kernel, .stride = stride};
         const size_t expected = (side + 2 * (kernel / 2) - kernel) / stride + 1;
-        EXPECT_EQ(layer_shapes({"m", {1, side, side + 1}, {layer}}).back().height, expected);
+        EXPECT_EQ(value_shapes({"m", {1, side, side + 1}, {layer}}).back().height, expected);
       }
     }
   }
@@ -94,15 +94,35 @@ TEST(Model, EveryModelOfTheZooIsConsistent) {
       offset += p.size();
     }
     EXPECT_EQ(parameter_count(model), offset);
-    // Every layer with units but the first and the last is droppable.
-    std::vector<size_t> with_units;
-    for (size_t i = 0; i < model.layers.size(); ++i) {
-      if (model.layers[i].units > 0) with_units.push_back(i);
+    // The first and the last units and those of a residual stream are never droppable.
+    const std::vector<UnitGroup> groups = unit_groups(model);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const bool inner = i > 0 && i + 1 < groups.size() && groups[i].layers.size() == 1;
+      EXPECT_FALSE(groups[i].droppable && !inner) << name << " " << groups[i].name;
     }
-    std::vector<size_t> inner;
-    if (with_units.size() > 2) inner.assign(with_units.begin() + 1, with_units.end() - 1);
-    EXPECT_EQ(droppable_layers(model), inner) << name;
+    const auto reads_names = [](const LayerSpec& layer) { return !layer.inputs.empty(); };
+    if (std::ranges::any_of(model.layers, reads_names)) continue;
+    EXPECT_EQ(droppable_groups(model).size(), std::max<size_t>(groups.size(), 2) - 2) << name;
   }
+}
+
+TEST(Model, NetworksOfTodayHaveTheParametersOfPyTorchsAndOneGroupOfUnitsPerStream) {
+  const ModelSpec resnet = find_model("resnet18");
+  EXPECT_EQ(parameter_count(resnet),
+            11'173'962u);  // torchvision's, with a first convolution of 3x3 and 10 classes
+  const std::vector<UnitGroup> groups = unit_groups(resnet);
+  ASSERT_EQ(groups.size(), 4u + 8 + 1);  // four stages, the inside of eight blocks, classes
+  EXPECT_EQ(groups[0].name, "conv1");
+  EXPECT_EQ(groups[0].layers.size(), 3u);  // the first convolution and the last of two blocks
+  EXPECT_EQ(droppable_groups(resnet).size(), 8u);
+
+  EXPECT_EQ(parameter_count(find_model("mobilenet-v2")), 2'236'682u);  // torchvision's with 10 classes
+  const ModelSpec transformer = find_model("char-transformer");
+  EXPECT_EQ(parameter_count(transformer), 824'401u);
+  EXPECT_EQ(unit_groups(transformer).front().layers.size(),
+            9u);  // what is embedded, and two branches of each block
+  EXPECT_EQ(droppable_groups(transformer).size(), 8u);
+  EXPECT_EQ(logit_rows(transformer), 80u);
 }
 
 TEST(Model, AllCnnCStartsHeUniform) {
@@ -141,23 +161,23 @@ TEST(Model, InitialWeightsAreGlorotUniformAndDependOnTheSeedAlone) {
 TEST(Model, AModelThatDoesNotFitIsAClearError) {
   EXPECT_THROW(find_model("emnist-cn"), Error);
   const ModelSpec dense_on_image{"m", {1, 4, 4}, {{.type = "dense", .name = "d", .units = 2}}};
-  EXPECT_THROW(layer_shapes(dense_on_image), Error);
+  EXPECT_THROW(value_shapes(dense_on_image), Error);
   const ModelSpec even_kernel{"m", {1, 4, 4}, {{.type = "conv2d", .name = "c", .units = 2, .kernel = 4}}};
-  EXPECT_THROW(layer_shapes(even_kernel), Error);
+  EXPECT_THROW(value_shapes(even_kernel), Error);
   const ModelSpec no_stride{
       "m", {1, 4, 4}, {{.type = "conv2d", .name = "c", .units = 2, .kernel = 3, .stride = 0}}};
-  EXPECT_THROW(layer_shapes(no_stride), Error);
+  EXPECT_THROW(value_shapes(no_stride), Error);
   const ModelSpec large_window{"m", {1, 4, 4}, {{.type = "maxpool", .kernel = 5}}};
-  EXPECT_THROW(layer_shapes(large_window), Error);
+  EXPECT_THROW(value_shapes(large_window), Error);
   const ModelSpec symbols_of_a_picture{
       "m", {1, 4, 4}, {{.type = "embedding", .name = "e", .units = 2, .symbols = 3}}};
-  EXPECT_THROW(layer_shapes(symbols_of_a_picture), Error);
+  EXPECT_THROW(value_shapes(symbols_of_a_picture), Error);
   const ModelSpec no_symbols{"m", {1, 4, 1}, {{.type = "embedding", .name = "e", .units = 2}}};
-  EXPECT_THROW(layer_shapes(no_symbols), Error);
+  EXPECT_THROW(value_shapes(no_symbols), Error);
   const ModelSpec lstm_on_picture{"m", {1, 4, 4}, {{.type = "lstm", .name = "l", .units = 2}}};
-  EXPECT_THROW(layer_shapes(lstm_on_picture), Error);
+  EXPECT_THROW(value_shapes(lstm_on_picture), Error);
   const ModelSpec unknown{"m", {1, 4, 4}, {{.type = "conv"}}};
-  EXPECT_THROW(layer_shapes(unknown), Error);
+  EXPECT_THROW(value_shapes(unknown), Error);
 }
 
 }  // namespace

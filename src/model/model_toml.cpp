@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "model/initial_names.h"
@@ -26,16 +27,27 @@ std::string toml_text(std::string_view text) {
 }
 
 std::string value_text(size_t value) { return fmt::format("{}", value); }
+std::string value_text(const std::optional<size_t>& value) { return fmt::format("{}", value.value_or(0)); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
 std::string value_text(Initial value) { return toml_text(name_of(value)); }
 
+// The names of the values that the layer reads.
+std::string inputs_text(const ModelSpec& model, const LayerSpec& layer) {
+  std::string text;
+  for (const uint32_t value : layer.inputs) {
+    text += text.empty() ? "" : ", ";
+    text += value == 0 ? "\"input\"" : toml_text(model.layers[value - 1].name);
+  }
+  return layer.inputs.size() == 1 ? text : fmt::format("[{}]", text);
+}
+
 // All keys that define the layer, and other keys that differ from their defaults.
-std::string layer_text(const LayerSpec& layer) {
+std::string layer_text(const ModelSpec& model, const LayerSpec& layer) {
   const LayerType& type = layer_type(layer.type);
-  const bool has_units = type.uses(&LayerSpec::units);
   const LayerSpec defaults;
   std::string text = fmt::format("type = {}", toml_text(layer.type));
-  if (has_units) text += fmt::format(", name = {}", toml_text(layer.name));
+  if (!layer.name.empty()) text += fmt::format(", name = {}", toml_text(layer.name));
+  if (!layer.inputs.empty()) text += fmt::format(", inputs = {}", inputs_text(model, layer));
   for (const LayerField& field : type.fields()) {
     std::visit(
         [&](auto member) {
@@ -44,7 +56,7 @@ std::string layer_text(const LayerSpec& layer) {
         },
         field.member);
   }
-  if (has_units) text += fmt::format(", droppable = {}", layer.droppable);
+  if (type.makes_units(layer)) text += fmt::format(", droppable = {}", layer.droppable);
   return text;
 }
 
@@ -56,7 +68,7 @@ std::string model_toml(const ModelSpec& model) {
                   model.input.channels, model.input.height, model.input.width);
   if (!model.vocabulary.empty()) text += fmt::format("vocabulary = {}\n", toml_text(model.vocabulary));
   text += "layer = [\n";
-  for (const LayerSpec& layer : model.layers) text += fmt::format("  {{ {} }},\n", layer_text(layer));
+  for (const LayerSpec& layer : model.layers) text += fmt::format("  {{ {} }},\n", layer_text(model, layer));
   return text + "]\n";
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -40,7 +41,17 @@ std::string read_text(const std::string& what, const toml::node& node) {
   return *node.value<std::string>();
 }
 
+// Unlike other counts, it may be 0.
+size_t read_optional_count(const std::string& what, const toml::node& node) {
+  const std::optional<int64_t> count = node.is_integer() ? node.value<int64_t>() : std::nullopt;
+  if (!count || *count < 0) throw bad_request(what, "must be a whole number, 0 or more");
+  return static_cast<size_t>(*count);
+}
+
 void read(const std::string& what, const toml::node& node, size_t& value) { value = read_count(what, node); }
+void read(const std::string& what, const toml::node& node, std::optional<size_t>& value) {
+  value = read_optional_count(what, node);
+}
 void read(const std::string& what, const toml::node& node, bool& value) { value = read_flag(what, node); }
 void read(const std::string& what, const toml::node& node, Initial& value) {
   value = initial_of(what, read_text(what, node));
@@ -80,28 +91,41 @@ Shape read_input(const toml::node& node) {
   return {counts[0], counts[1], counts[2]};
 }
 
-// A layer as the file has it; name and droppable may be missing.
+// A layer as the file has it; name, inputs and droppable may be missing.
 struct ReadLayer {
   LayerSpec spec;
-  bool has_units = false;
+  std::vector<std::string> inputs = {};
   std::optional<bool> droppable;
 };
+
+// One name, or a list of them.
+std::vector<std::string> read_inputs(const std::string& what, const toml::node& node) {
+  if (node.is_string()) return {read_text(what, node)};
+  const toml::array* list = node.as_array();
+  if (list == nullptr || list->empty()) {
+    throw bad_request(what, "must name layers above this one, as in [\"conv2\", \"shortcut\"]");
+  }
+  std::vector<std::string> names;
+  for (const toml::node& name : *list) names.push_back(read_text(what, name));
+  return names;
+}
 
 ReadLayer read_layer(size_t number, const toml::table& table) {
   const std::string unnamed = fmt::format("layer {}", number);
   ReadLayer layer;
   layer.spec.type = read_text(at_key(unnamed, "type"), required(unnamed, table, "type", "type = \"dense\""));
   const LayerType& type = layer_type(layer.spec.type, at_key(unnamed, "type"));
-  layer.has_units = type.uses(&LayerSpec::units);
   const std::string where = fmt::format("layer {} ({})", number, layer.spec.type);
 
-  std::vector<std::string> known{"type"};
-  if (layer.has_units) known.insert(known.end(), {"name", "droppable"});
+  std::vector<std::string> known{"type", "name", "inputs", "droppable"};
   for (const LayerField& field : type.fields()) known.emplace_back(field.key);
   check_keys(where, table, known);
   if (const toml::node* name = table.get("name")) {
     layer.spec.name = read_text(at_key(where, "name"), *name);
     if (layer.spec.name.empty()) throw bad_request(at_key(where, "name"), "is empty; leave it out instead");
+  }
+  if (const toml::node* inputs = table.get("inputs")) {
+    layer.inputs = read_inputs(at_key(where, "inputs"), *inputs);
   }
   if (const toml::node* droppable = table.get("droppable")) {
     layer.droppable = read_flag(at_key(where, "droppable"), *droppable);
@@ -144,23 +168,59 @@ void name_unnamed(std::vector<ReadLayer>& layers) {
   for (const ReadLayer& layer : layers) taken.insert(layer.spec.name);
   std::map<std::string_view, size_t> counts;
   for (ReadLayer& layer : layers) {
-    if (!layer.has_units) continue;
-    const std::string_view stem = layer_type(layer.spec.type).stem();
-    size_t number = ++counts[stem];
+    const LayerType& type = layer_type(layer.spec.type);
+    if (!type.learns()) continue;
+    size_t number = ++counts[type.stem()];
     if (!layer.spec.name.empty()) continue;
-    while (!taken.insert(fmt::format("{}{}", stem, number)).second) ++number;
-    layer.spec.name = fmt::format("{}{}", stem, number);
+    while (!taken.insert(fmt::format("{}{}", type.stem(), number)).second) ++number;
+    layer.spec.name = fmt::format("{}{}", type.stem(), number);
   }
 }
 
-// Where the file says nothing, all layers with units but the first and the last are droppable.
-void decide_droppable(std::vector<ReadLayer>& layers) {
-  std::vector<ReadLayer*> with_units;
-  for (ReadLayer& layer : layers) {
-    if (layer.has_units) with_units.push_back(&layer);
+// Names as values: 0 is "input", i + 1 what layer i makes. What is said without need is left out.
+void resolve_inputs(std::vector<ReadLayer>& layers) {
+  std::map<std::string, uint32_t> values{{"input", 0}};
+  for (size_t i = 0; i < layers.size(); ++i) {
+    std::vector<uint32_t>& inputs = layers[i].spec.inputs;
+    for (const std::string& name : layers[i].inputs) {
+      const std::string what = fmt::format("layer {} ({}): inputs", i + 1, layers[i].spec.type);
+      const auto found = values.find(name);
+      if (found != values.end()) {
+        inputs.push_back(found->second);
+        continue;
+      }
+      const bool below =
+          std::ranges::any_of(layers, [&](const ReadLayer& layer) { return layer.spec.name == name; });
+      if (below) {
+        throw bad_request(
+            what, fmt::format("'{}' is not above this layer; a layer reads what is made before it", name));
+      }
+      std::vector<std::string> known;
+      for (const auto& [above, value] : values) known.push_back(above);
+      throw unknown_name(what, name, known);
+    }
+    if (inputs.size() == 1 && inputs.front() == i) inputs.clear();
+    if (!layers[i].spec.name.empty()) values.emplace(layers[i].spec.name, static_cast<uint32_t>(i + 1));
   }
-  for (size_t i = 0; i < with_units.size(); ++i) {
-    with_units[i]->spec.droppable = with_units[i]->droppable.value_or(i > 0 && i + 1 < with_units.size());
+}
+
+// Where the file says nothing, all groups of units are droppable but the first and the last and those of
+// layers whose outputs are added: a residual stream stays whole. What it says of one layer of a group holds
+// for all of them.
+void decide_droppable(std::vector<ReadLayer>& layers, const std::vector<UnitGroup>& groups) {
+  for (const UnitGroup& group : groups) {
+    const bool inner = &group != &groups.front() && &group != &groups.back() && group.layers.size() == 1;
+    std::optional<bool> said;
+    for (const size_t i : group.layers) {
+      if (!said) said = layers[i].droppable;
+    }
+    for (const size_t i : group.layers) {
+      layers[i].spec.droppable = layers[i].droppable.value_or(said.value_or(inner));
+    }
+  }
+  for (ReadLayer& layer : layers) {
+    if (!layer_type(layer.spec.type).makes_units(layer.spec))
+      layer.spec.droppable = layer.droppable.value_or(false);
   }
 }
 
@@ -185,8 +245,10 @@ ModelSpec read_model(const toml::table& table, std::string_view source) {
   }
   std::vector<ReadLayer> layers = read_layers(table);
   name_unnamed(layers);
-  decide_droppable(layers);
-  for (ReadLayer& layer : layers) model.layers.push_back(std::move(layer.spec));
+  resolve_inputs(layers);
+  for (const ReadLayer& layer : layers) model.layers.push_back(layer.spec);
+  decide_droppable(layers, unit_groups(model));
+  for (size_t i = 0; i < layers.size(); ++i) model.layers[i].droppable = layers[i].spec.droppable;
   check_model(model);
   return model;
 }

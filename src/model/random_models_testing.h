@@ -15,20 +15,23 @@ inline LayerSpec random_layer(Random& random, size_t number) {
   for (const LayerField& field : type.fields()) {
     if (const auto* count = std::get_if<size_t LayerSpec::*>(&field.member)) {
       layer.** count = 1 + random.below(5);
+    } else if (const auto* optional = std::get_if<std::optional<size_t> LayerSpec::*>(&field.member)) {
+      if (random.below(2) == 1) layer.** optional = random.below(3);
     } else if (const auto* flag = std::get_if<bool LayerSpec::*>(&field.member)) {
       layer.** flag = random.below(2) == 1;
     } else {
       layer.initial = random.below(2) == 1 ? Initial::kHe : Initial::kGlorot;
     }
   }
-  if (!type.uses(&LayerSpec::units)) return layer;
   layer.name = fmt::format("{}{}", type.stem(), number);
-  layer.droppable = random.below(2) == 1;
+  layer.droppable = type.makes_units(layer) && random.below(2) == 1;
+  const auto before = static_cast<uint32_t>(number - 1);  // the value, and how many others there are
+  if (type.adds() && before > 0) layer.inputs = {random.below(before), before};
   return layer;
 }
 
 // A small model that passes check_model: pictures, sequences or symbols go through random layers in random
-// order, then flatten and a dense layer.
+// order, some of which add what an earlier one made, then flatten and a dense layer.
 inline ModelSpec random_model(uint64_t seed) {
   Random random({.seed = seed, .client = 77});
   while (true) {
@@ -51,8 +54,8 @@ inline ModelSpec random_model(uint64_t seed) {
 inline std::vector<std::vector<uint32_t>> random_kept(const ModelSpec& model, uint64_t seed) {
   Random random({.seed = seed, .client = 78});
   std::vector<std::vector<uint32_t>> kept;
-  for (const size_t layer : droppable_layers(model)) {
-    const auto units = static_cast<uint32_t>(model.layers[layer].units), always = random.below(units);
+  for (const UnitGroup& group : droppable_groups(model)) {
+    const auto units = static_cast<uint32_t>(group.units), always = random.below(units);
     std::vector<uint32_t>& own = kept.emplace_back();
     for (uint32_t unit = 0; unit < units; ++unit) {
       if (unit == always || random.below(2) == 1) own.push_back(unit);

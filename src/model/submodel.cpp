@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/graph.h"
 #include "model/layers.h"
 #include "subfleet/error.h"
 
@@ -31,12 +32,33 @@ std::vector<ColumnRun> runs_of(const IndexSet& columns) {
   return runs;
 }
 
-void check_kept(const LayerSpec& layer, const IndexSet& kept) {
+void check_kept(const UnitGroup& group, const IndexSet& kept) {
   const bool ascending = std::adjacent_find(kept.begin(), kept.end(), std::greater_equal<>()) == kept.end();
-  if (kept.empty() || !ascending || kept.back() >= layer.units) {
-    throw bad_request(layer.name,
-                      fmt::format("kept units must be ascending, at least one and below {}", layer.units));
+  if (kept.empty() || !ascending || kept.back() >= group.units) {
+    throw bad_request(group.name,
+                      fmt::format("kept units must be ascending, at least one and below {}", group.units));
   }
+}
+
+// The features of these units.
+IndexSet features_of(const IndexSet& units, size_t spread) {
+  if (spread == 1) return units;
+  IndexSet features;
+  features.reserve(units.size() * spread);
+  for (const uint32_t unit : units) {
+    for (size_t i = 0; i < spread; ++i) features.push_back(static_cast<uint32_t>(unit * spread + i));
+  }
+  return features;
+}
+
+// Where the kept channels of each of `groups` equal parts of all channels end.
+std::vector<uint32_t> ends_of_parts(const IndexSet& kept, size_t channels, size_t groups) {
+  std::vector<uint32_t> ends(groups);
+  for (size_t group = 0; group < groups; ++group) {
+    const auto end = std::ranges::lower_bound(kept, (group + 1) * channels / groups);
+    ends[group] = static_cast<uint32_t>(end - kept.begin());
+  }
+  return ends;
 }
 
 // The same members in each of `groups` stretches of `stride`.
@@ -48,11 +70,11 @@ IndexSet in_groups(const IndexSet& set, size_t groups, size_t stride) {
   return all;
 }
 
-const IndexSet& choose(Follows follows, const IndexSet& units, const IndexSet& inputs,
+const IndexSet& choose(Follows follows, const IndexSet& outputs, const IndexSet& inputs,
                        const IndexSet& whole) {
   switch (follows) {
-    case Follows::kUnits:
-      return units;
+    case Follows::kOutputs:
+      return outputs;
     case Follows::kInputs:
       return inputs;
     case Follows::kNothing:
@@ -65,39 +87,64 @@ const IndexSet& choose(Follows follows, const IndexSet& units, const IndexSet& i
 
 SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale)
     : spec_(whole) {
-  if (kept.size() != droppable_layers(whole).size()) {
-    throw bad_request(whole.name, fmt::format("{} index sets for {} droppable layers", kept.size(),
-                                              droppable_layers(whole).size()));
+  const ModelGraph graph = model_graph(whole);
+  const auto droppable = static_cast<size_t>(std::ranges::count_if(graph.groups, &UnitGroup::droppable));
+  if (kept.size() != droppable) {
+    throw bad_request(whole.name,
+                      fmt::format("{} index sets for {} droppable groups of units", kept.size(), droppable));
   }
-  const std::vector<Shape> shapes = layer_shapes(whole);
-  IndexSet features = all_of(whole.input.channels);  // the kept input features
-  size_t next_kept = 0, full_offset = 0;
+  std::vector<IndexSet> units;  // that are kept of each group
+  size_t next = 0;
+  for (const UnitGroup& group : graph.groups) {
+    if (group.droppable) {
+      units.push_back(kept[next++]);
+      check_kept(group, units.back());
+    } else {
+      units.push_back(all_of(group.units));
+    }
+  }
+  const auto features = [&](size_t value) {
+    return features_of(units[graph.units[value].group], graph.units[value].spread);
+  };
+  const auto factor = [&](size_t value) {
+    const size_t group = graph.units[value].group;
+    return rescale ? output_scale(graph.groups[group].units, units[group].size()) : 1.0f;
+  };
   for (size_t i = 0; i < whole.layers.size(); ++i) {
     const LayerSpec& layer = whole.layers[i];
     const LayerType& type = layer_type(layer.type);
-    IndexSet units = all_of(layer.units);
-    if (layer.droppable) {
-      units = kept[next_kept++];
-      check_kept(layer, units);
-      spec_.layers[i].units = units.size();
-      if (rescale) spec_.layers[i].output_scale = output_scale(layer.units, units.size());
+    const size_t input = graph.inputs[i].front(), output = i + 1;
+    const IndexSet in = features(input), out = features(output);
+    LayerSpec& own = spec_.layers[i];
+    if (type.makes_units(layer)) {
+      type.shrink(own, units[graph.units[output].group].size());
+      if (graph.scaled_as_made[graph.units[output].group]) own.output_scale = factor(output);
+      if (!graph.scaled_as_made[graph.units[input].group]) own.input_scale = factor(input);
+    } else {
+      type.shrink(own, in.size());
     }
-    for (const ParameterSpec& p : type.parameters(layer, shapes[i])) {
-      const IndexSet columns = choose(p.columns_follow, units, features, all_of(p.columns));
-      const IndexSet rows = choose(p.rows_follow, units, features, all_of(p.rows / p.row_groups));
-      tensors_.push_back({.full_offset = full_offset,
-                          .sub_offset = size_,
-                          .full_columns = p.columns,
-                          .sub_columns = columns.size(),
-                          .inner = p.inner,
-                          .rows = in_groups(rows, p.row_groups, p.rows / p.row_groups),
-                          .runs = runs_of(columns)});
-      full_offset += p.size();
-      size_ += tensors_.back().rows.size() * columns.size() * p.inner;
-    }
-    features = layer.units > 0 ? units : type.pass(shapes[i], features);
+    if (type.has_channel_groups())
+      channel_groups_.push_back(ends_of_parts(in, graph.shapes[input].channels, layer.groups));
+    hold(type.parameters(layer, graph.shapes[input]), in, out);
   }
-  whole_size_ = full_offset;
+}
+
+// The tensors of a layer of which these features enter and leave.
+void SubModel::hold(const std::vector<ParameterSpec>& tensors, const std::vector<uint32_t>& in,
+                    const std::vector<uint32_t>& out) {
+  for (const ParameterSpec& p : tensors) {
+    const IndexSet columns = choose(p.columns_follow, out, in, all_of(p.columns));
+    const IndexSet rows = choose(p.rows_follow, out, in, all_of(p.rows / p.row_groups));
+    tensors_.push_back({.full_offset = whole_size_,
+                        .sub_offset = size_,
+                        .full_columns = p.columns,
+                        .sub_columns = columns.size(),
+                        .inner = p.inner,
+                        .rows = in_groups(rows, p.row_groups, p.rows / p.row_groups),
+                        .runs = runs_of(columns)});
+    whole_size_ += p.size();
+    size_ += tensors_.back().rows.size() * columns.size() * p.inner;
+  }
 }
 
 void SubModel::gather(std::span<const float> whole, std::span<float> sub) const {
@@ -114,7 +161,7 @@ void SubModel::scatter(std::span<const float> sub, std::span<float> whole) const
 
 SubModel whole_model(const ModelSpec& model) {
   std::vector<std::vector<uint32_t>> kept;
-  for (const size_t layer : droppable_layers(model)) kept.push_back(all_of(model.layers[layer].units));
+  for (const UnitGroup& group : droppable_groups(model)) kept.push_back(all_of(group.units));
   return {model, kept};
 }
 

@@ -21,8 +21,8 @@ using Kept = std::vector<std::vector<uint32_t>>;
 Kept random_half(const ModelSpec& model, uint64_t seed) {
   Random random({.seed = seed});
   Kept kept;
-  for (const size_t layer : droppable_layers(model)) {
-    std::vector<uint32_t> units(model.layers[layer].units);
+  for (const UnitGroup& group : droppable_groups(model)) {
+    std::vector<uint32_t> units(group.units);
     std::iota(units.begin(), units.end(), 0u);
     random.shuffle(std::span(units));
     units.resize(units.size() / 2);
@@ -180,8 +180,8 @@ TEST(SubModel, OfAnyModelIsLaidOutAsItsOwnSpecSays) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const ModelSpec model = random_model(seed);
     Kept kept;
-    for (const size_t layer : droppable_layers(model)) {
-      kept.push_back({static_cast<uint32_t>(model.layers[layer].units) - 1});
+    for (const UnitGroup& group : droppable_groups(model)) {
+      kept.push_back({static_cast<uint32_t>(group.units) - 1});
     }
     const SubModel sub(model, kept);
     const std::vector<ParameterSpec> parameters = model_parameters(sub.spec());

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "nn/augment.h"
 #include "nn/jobs.h"
 #include "subfleet/server_state.h"
 
@@ -27,6 +28,7 @@ JobResult ClientPipeline::train(const Cohort& cohort, const Job& job, const Exam
                                 const Give& give) {
   const ModelSpec& model = job.submodel->spec();
   source.read_train(job.client, examples_);
+  check_augmentation(cohort.how, model);
   check_examples(examples_, model, fmt::format("client {}", job.client));
   JobResult result{.outcome = JobOutcome::kTrained, .examples = static_cast<uint32_t>(examples_.count())};
   if (auto fault = fault_in(result, cohort.rows)) {  // too many examples: not worth the time
@@ -38,7 +40,7 @@ JobResult ClientPipeline::train(const Cohort& cohort, const Job& job, const Exam
   give(trained_);
   if (is_update_needed(cohort)) given_.assign(trained_.begin(), trained_.end());
   const Score total =
-      sgd_.train(model, trained_, examples_, cohort.how, job_key(cohort, job, Purpose::kBatchOrder));
+      sgd_.train(*job.submodel, trained_, examples_, cohort.how, job_key(cohort, job, Purpose::kBatchOrder));
   set_means(result, cohort.how, total.loss, total.correct);
   return result;
 }

@@ -22,19 +22,26 @@ class LocalSgd {
 
   // From now on keeps at least `networks` networks.
   void make_room(size_t networks) { networks_.make_room(networks); }
-  // The network of that model. The reference is valid until the next call.
-  Network& network(const ModelSpec& model);
+  // The network of that model, with these groups of channels (Network::set_channel_groups()). The reference
+  // is valid until the next call.
+  Network& network(const ModelSpec& model, std::span<const std::vector<uint32_t>> channel_groups);
 
-  // Trains `weights` of `model` by E epochs of SGD, as `how` says. `order` names the orders of the client's
-  // examples. The score is summed over all examples as they were seen, while the weights changed.
-  Score train(const ModelSpec& model, std::span<float> weights, const Examples& examples,
+  // Trains the sub-model's `weights` by E epochs of SGD, as `how` says. `order` names the orders of the
+  // client's examples and, with Purpose::kAugment, how they are mirrored and moved. The score is summed over
+  // all examples as they were seen, while the weights changed.
+  Score train(const SubModel& submodel, std::span<float> weights, const Examples& examples,
               const LocalTraining& how, const RandomKey& order);
 
  private:
+  // `seen` is how many examples the client has seen before.
+  void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, uint32_t seen,
+                  const LocalTraining& how, const Shape& shape, RandomKey key);
+
   NetworkFactory make_network_;
   RecentlyUsed<ModelSpec, std::unique_ptr<Network>> networks_;
   std::vector<uint32_t> order_;  // of the examples
   Examples batch_;
+  std::vector<float> seen_;  // an example that is mirrored or moved
   ClientSteps steps_;
 };
 

@@ -92,7 +92,7 @@ class LocalTrainer final : public Trainer {
       const size_t begin = (first + chunk) * kEvaluationChunk;
       const size_t size = std::min(kEvaluationChunk, examples.count() - begin);
       worker.logits.resize(size * classes);
-      worker.client.sgd().network(model).infer(
+      worker.client.sgd().network(model, {}).infer(
           weights, std::span(examples.inputs).subspan(begin * examples.features, size * examples.features),
           worker.logits);
       const Score score =

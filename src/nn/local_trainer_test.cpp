@@ -89,27 +89,25 @@ struct OneClient {
 };
 
 TEST(LocalTrainer, SameBitsForAnyNumberOfThreads) {
-  for (const ModelSpec& model : small_droppable_models()) {
+  for (const auto& [model, name] : small_droppable_models_by_trainer()) {
     const SmallRound round(model);
-    for (const std::string& name : trainer_names()) {
-      ThreadPool one_thread(1);
-      const auto expected_trainer = make_trainer(name, one_thread, round.examples);
-      const Trained plain = round.train(*expected_trainer, kTwoEpochs);
-      const Trained beyond = round.train(*expected_trainer, kBeyondPlainSgd);
-      const Evaluation expected_score = evaluate(*expected_trainer, round.model, round.weights, 350);
-      for (const size_t threads : {2, 3}) {
-        SCOPED_TRACE(name + ", threads: " + std::to_string(threads));
-        ThreadPool pool(threads);
-        const auto trainer = make_trainer(name, pool, round.examples);
-        for (const auto& [how, expected] : {std::pair(&kTwoEpochs, &plain), {&kBeyondPlainSgd, &beyond}}) {
-          const Trained trained = round.train(*trainer, *how);
-          expect_equal(trained.results, expected->results);
-          EXPECT_EQ(trained.sum, expected->sum);
-        }
-        const Evaluation score = evaluate(*trainer, round.model, round.weights, 350);
-        EXPECT_EQ(score.loss, expected_score.loss);
-        EXPECT_EQ(score.correct, expected_score.correct);
+    ThreadPool one_thread(1);
+    const auto expected_trainer = make_trainer(name, one_thread, round.examples);
+    const Trained plain = round.train(*expected_trainer, kTwoEpochs);
+    const Trained beyond = round.train(*expected_trainer, kBeyondPlainSgd);
+    const Evaluation expected_score = evaluate(*expected_trainer, round.model, round.weights, 350);
+    for (const size_t threads : {2, 3}) {
+      SCOPED_TRACE(name + ", threads: " + std::to_string(threads));
+      ThreadPool pool(threads);
+      const auto trainer = make_trainer(name, pool, round.examples);
+      for (const auto& [how, expected] : {std::pair(&kTwoEpochs, &plain), {&kBeyondPlainSgd, &beyond}}) {
+        const Trained trained = round.train(*trainer, *how);
+        expect_equal(trained.results, expected->results);
+        EXPECT_EQ(trained.sum, expected->sum);
       }
+      const Evaluation score = evaluate(*trainer, round.model, round.weights, 350);
+      EXPECT_EQ(score.loss, expected_score.loss);
+      EXPECT_EQ(score.correct, expected_score.correct);
     }
   }
 }
@@ -162,17 +160,15 @@ TEST(LocalTrainer, CohortsTrainedTogetherGetTheBitsOfEachAlone) {
 }
 
 TEST(LocalTrainer, NothingIsLeftOverFromTheRoundBefore) {
-  for (const ModelSpec& model : small_droppable_models()) {
+  for (const auto& [model, name] : small_droppable_models_by_trainer()) {
     const SmallRound round(model);
-    for (const std::string& name : trainer_names()) {
-      ThreadPool pool(2);
-      const auto trainer = make_trainer(name, pool, round.examples);
-      const Trained first = round.train(*trainer, kTwoEpochs);
-      evaluate(*trainer, round.model, round.weights, 350);
-      const Trained second = round.train(*trainer, kTwoEpochs);
-      expect_equal(first.results, second.results);
-      EXPECT_EQ(first.sum, second.sum) << name;
-    }
+    ThreadPool pool(2);
+    const auto trainer = make_trainer(name, pool, round.examples);
+    const Trained first = round.train(*trainer, kTwoEpochs);
+    evaluate(*trainer, round.model, round.weights, 350);
+    const Trained second = round.train(*trainer, kTwoEpochs);
+    expect_equal(first.results, second.results);
+    EXPECT_EQ(first.sum, second.sum) << name;
   }
 }
 
@@ -420,15 +416,12 @@ TEST(LocalTrainer, ASubModelComputesWhatTheWholeDoesWithTheRestAtZero) {
 }
 
 TEST(LocalTrainer, ALearningRateOfZeroMovesNothing) {
-  for (const ModelSpec& model : small_droppable_models()) {
+  for (const auto& [model, name] : small_droppable_models_by_trainer()) {
     const SmallRound round(model);
-    for (const std::string& name : trainer_names()) {
-      ThreadPool pool(2);
-      const PartialSum sum =
-          round.train(*make_trainer(name, pool, round.examples), {.epochs = 1, .batch = 4, .client_lr = 0})
-              .sum;
-      for (size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum.mean(i), 0.0) << model.name << ", " << name;
-    }
+    ThreadPool pool(2);
+    const PartialSum sum =
+        round.train(*make_trainer(name, pool, round.examples), {.epochs = 1, .batch = 4, .client_lr = 0}).sum;
+    for (size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum.mean(i), 0.0) << model.name << ", " << name;
   }
 }
 

@@ -24,10 +24,15 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  // One step of plain SGD on the mean softmax cross-entropy of the batch. The score is from before the step.
+  // Which channels each groupnorm layer normalises together, as in SubModel::channel_groups(), until the next
+  // call. Empty: equal parts, those of a whole model.
+  virtual void set_channel_groups(std::span<const std::vector<uint32_t>> groups) = 0;
+
+  // One step of plain SGD on the mean softmax cross-entropy of the batch, of all steps where the model has
+  // logits for each (nn/next_symbol.h). The score is from before the step.
   virtual Score train_step(std::span<float> weights, const Batch& batch, float client_lr) = 0;
 
-  // Writes a row of logits for each example in `inputs`.
+  // Writes a row of logits for each example in `inputs`: those of its last step.
   virtual void infer(std::span<const float> weights, std::span<const float> inputs,
                      std::span<float> logits) = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -107,25 +108,125 @@ inline std::vector<ModelSpec> small_models() {
   };
 }
 
-// Every small model with about two thirds of the units of all layers but the last, rescaled. The factors are
+// The same for layers that read several values or a value together, and those that only stand in such models.
+inline std::vector<ModelSpec> small_graphs() {
+  return {
+      {"residual",
+       {2, 6, 5},
+       {{.type = "conv2d", .name = "c1", .units = 6, .kernel = 3, .bias = false},
+        {.type = "groupnorm", .name = "n1", .groups = 2},
+        {.type = "relu", .name = "stem"},
+        {.type = "conv2d", .name = "c2", .units = 18, .kernel = 3, .stride = 2, .bias = false},
+        {.type = "groupnorm", .name = "n2", .groups = 3},
+        {.type = "relu"},
+        {.type = "conv2d", .name = "c3", .units = 9, .kernel = 3},
+        {.type = "scale", .name = "s1"},
+        {.type = "conv2d", .name = "shortcut", .units = 9, .kernel = 1, .stride = 2, .inputs = {3}},
+        {.type = "add", .inputs = {8, 9}},
+        {.type = "relu"},
+        {.type = "avgpool"},
+        {.type = "dense", .name = "d1", .units = 3}}},
+      {"depthwise",
+       {3, 7, 6},
+       {{.type = "conv2d", .name = "c1", .units = 18, .kernel = 1, .bias = false},
+        {.type = "silu"},
+        {.type = "conv2d", .name = "c2", .units = 36, .kernel = 3, .stride = 2, .groups = 18},
+        {.type = "groupnorm", .name = "n1", .groups = 4},
+        {.type = "tanh"},
+        {.type = "conv2d", .name = "c3", .units = 18, .kernel = 1},
+        {.type = "conv2d",
+         .name = "c4",
+         .units = 18,
+         .kernel = 5,
+         .inputs = {6},
+         .groups = 18,
+         .bias = false},
+        {.type = "add", .inputs = {6, 7}},
+        {.type = "conv2d", .name = "c5", .units = 5, .kernel = 2, .padding = 0},
+        {.type = "avgpool"},
+        {.type = "dense", .name = "d1", .units = 4, .bias = false}}},
+      {"windows that overlap",
+       {2, 9, 8},
+       {{.type = "conv2d", .name = "c1", .units = 4, .kernel = 4, .stride = 1, .padding = 2},
+        {.type = "sigmoid"},
+        {.type = "maxpool", .kernel = 3, .padding = 1, .pool_stride = 2},
+        {.type = "gelu"},
+        {.type = "avgpool", .kernel = 3, .padding = 1, .pool_stride = 1},
+        {.type = "flatten"},
+        {.type = "dense", .name = "d1", .units = 3}}},
+      {"a pool and others read a ReLU",
+       {2, 6, 6},
+       {{.type = "conv2d", .name = "c1", .units = 5, .kernel = 3},
+        {.type = "relu", .name = "r1"},
+        {.type = "maxpool", .name = "p1", .kernel = 2},
+        {.type = "maxpool", .name = "p2", .kernel = 2, .inputs = {2}},
+        {.type = "avgpool", .name = "p3", .kernel = 2, .inputs = {2}},
+        {.type = "add", .inputs = {3, 4, 5}},
+        {.type = "flatten"},
+        {.type = "dense", .name = "d1", .units = 3}}},
+      {"transformer",
+       {1, 6, 1},
+       {{.type = "embedding", .name = "e1", .units = 6, .symbols = 5},
+        {.type = "position", .name = "p1"},
+        {.type = "layernorm", .name = "n1"},
+        {.type = "attention", .name = "a1", .units = 3, .head_units = 4, .causal = true},
+        {.type = "dense", .name = "d1", .units = 6},
+        {.type = "add", .name = "b1", .inputs = {2, 5}},
+        {.type = "layernorm", .name = "n2"},
+        {.type = "dense", .name = "d2", .units = 19},
+        {.type = "gelu"},
+        {.type = "dense", .name = "d3", .units = 6},
+        {.type = "add", .inputs = {6, 10}},
+        {.type = "dense", .name = "d4", .units = 5}}},
+      {"attention to all steps, one label",
+       {4, 5, 1},
+       {{.type = "attention", .name = "a1", .units = 2, .head_units = 3},
+        {.type = "position", .name = "p1"},
+        {.type = "layernorm", .name = "n1"},
+        {.type = "gru", .name = "g1", .units = 5},
+        {.type = "gru", .name = "g2", .units = 4, .last_step = true},
+        {.type = "layernorm", .name = "n2"},
+        {.type = "dense", .name = "d1", .units = 3}}},
+      {"a sum with the input",
+       {4, 1, 1},
+       {{.type = "dense", .name = "d1", .units = 7},
+        {.type = "tanh"},
+        {.type = "dense", .name = "d2", .units = 4},
+        {.type = "add", .inputs = {0, 3}},
+        {.type = "dense", .name = "d3", .units = 3}}},
+  };
+}
+
+inline std::vector<ModelSpec> small_models_and_graphs() {
+  std::vector<ModelSpec> models = small_models();
+  std::ranges::copy(small_graphs(), std::back_inserter(models));
+  return models;
+}
+
+// A sub-model of every model, rescaled, with about two thirds of all units but the classes. The factors are
 // not powers of two, and together the models have every type of layer that can drop units.
-inline std::vector<ModelSpec> small_rescaled_models() {
-  std::vector<ModelSpec> rescaled;
-  for (ModelSpec model : small_models()) {
+inline std::vector<SubModel> small_rescaled_submodels(const std::vector<ModelSpec>& models) {
+  std::vector<SubModel> rescaled;
+  for (ModelSpec model : models) {
+    std::vector<UnitGroup> groups = unit_groups(model);
+    groups.pop_back();
     std::vector<std::vector<uint32_t>> kept;
-    const auto with_units = static_cast<size_t>(
-        std::ranges::count_if(model.layers, [](const LayerSpec& layer) { return layer.units > 0; }));
-    for (LayerSpec& layer : model.layers) {
-      if (layer.units == 0 || kept.size() + 1 == with_units) continue;
-      layer.droppable = true;
+    for (const UnitGroup& group : groups) {
+      for (const size_t layer : group.layers) model.layers[layer].droppable = true;
       std::vector<uint32_t>& own = kept.emplace_back();
-      for (uint32_t unit = 0; unit < layer.units; ++unit) {
+      for (uint32_t unit = 0; unit < group.units; ++unit) {
         if (unit % 3 != 1) own.push_back(unit);
       }
     }
-    if (!kept.empty()) rescaled.push_back(SubModel(model, kept, true).spec());
+    if (!kept.empty()) rescaled.emplace_back(model, kept, true);
   }
   return rescaled;
+}
+
+inline std::vector<ModelSpec> small_rescaled_models() {
+  std::vector<ModelSpec> models;
+  for (const SubModel& submodel : small_rescaled_submodels(small_models())) models.push_back(submodel.spec());
+  return models;
 }
 
 inline Examples random_examples(const ModelSpec& model, size_t count, uint32_t stream) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "nn/network_testing.h"
@@ -37,6 +38,54 @@ inline ModelSpec small_char_lstm() {
 
 // Their two droppable layers have 6 and 10 units.
 inline std::vector<ModelSpec> small_droppable_models() { return {small_cnn(), small_char_lstm()}; }
+
+// The same for what a GPU does not train: groups of units that several layers make, groups of channels that
+// sub-models keep unequal parts of, heads, and logits at every step.
+inline std::vector<ModelSpec> small_droppable_graphs() {
+  return {{"small-resnet",
+           {1, 8, 8},
+           {{.type = "conv2d", .name = "conv1", .units = 6, .kernel = 3, .droppable = true},
+            {.type = "groupnorm", .name = "norm1", .groups = 3},
+            {.type = "relu", .name = "stem"},
+            {.type = "conv2d", .name = "conv2", .units = 10, .kernel = 3, .droppable = true, .bias = false},
+            {.type = "groupnorm", .name = "norm2", .groups = 2},
+            {.type = "silu"},
+            {.type = "conv2d", .name = "conv3", .units = 6, .kernel = 1, .droppable = true},
+            {.type = "add", .inputs = {3, 7}},
+            {.type = "avgpool"},
+            {.type = "dense", .name = "dense1", .units = 5}}},
+          {"small-transformer",
+           {1, 9, 1},
+           {{.type = "embedding", .name = "embedding", .units = 7, .symbols = 5},
+            {.type = "layernorm", .name = "norm1"},
+            {.type = "attention",
+             .name = "attention",
+             .units = 6,
+             .droppable = true,
+             .head_units = 2,
+             .causal = true},
+            {.type = "dense", .name = "dense1", .units = 7},
+            {.type = "add", .name = "middle", .inputs = {1, 4}},
+            {.type = "dense", .name = "dense2", .units = 10, .droppable = true},
+            {.type = "gelu"},
+            {.type = "dense", .name = "dense3", .units = 5}}}};
+}
+
+struct ModelAndTrainer {
+  ModelSpec model;
+  std::string trainer;
+};
+
+// All of these models with each trainer that trains them.
+inline std::vector<ModelAndTrainer> small_droppable_models_by_trainer() {
+  std::vector<ModelAndTrainer> all;
+  for (const std::string& name : trainer_names()) {
+    for (const ModelSpec& model : small_droppable_models()) all.push_back({model, name});
+    if (name.starts_with("cuda")) continue;
+    for (const ModelSpec& model : small_droppable_graphs()) all.push_back({model, name});
+  }
+  return all;
+}
 
 // Examples in memory: client k has the k-th set, or the last one.
 struct ReadyExamples final : ExampleSource {

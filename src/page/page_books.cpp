@@ -37,12 +37,12 @@ class BookPictures {
  public:
   std::string figures_of(const Config& config) {
     const ModelSpec model = resolve_model(config.model);
-    const std::vector<size_t> droppable = droppable_layers(model);
+    const std::vector<UnitGroup> droppable = droppable_groups(model);
     const uint32_t draw = draw_of_round(config, 1);
     std::string figures;
     std::vector<CodeBook> books;
     for (size_t i = 0; i < droppable.size(); ++i) {
-      const LayerSpec& layer = model.layers[droppable[i]];
+      const UnitGroup& layer = droppable[i];
       const LayerCode code = config.code.of(layer.name);
       if (code.family == "none" ||
           !drawn_.emplace(code.family, code.keep, layer.units, config.round.clients, config.run.seed, draw, i)

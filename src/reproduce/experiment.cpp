@@ -172,8 +172,6 @@ void check_ensembles(const Experiment& experiment) {
       };
       if (experiment.kind != ExperimentKind::kRuns)
         throw fault("only runs can be an ensemble's; leave it out, or make kind = \"runs\"");
-      if (const std::string misfit = ensemble_misfit(resolve_model(run.config.model)); !misfit.empty())
-        throw fault(misfit);
       if (std::ranges::max(plan.seeds) >= kSeedsPerMember) {
         throw fault(fmt::format("their seeds are made from the list 'seeds', which must be below {}",
                                 kSeedsPerMember));

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "base/toml_text.h"
+#include "nn/augment.h"
 #include "server/config_table.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
@@ -209,6 +210,8 @@ const std::vector<Key>& keys() {
       key("round.weight_decay", FIELD(round.weight_decay), "times the weight, added to its gradient in the clients' steps", true, {0, 1e6}),
       key("round.proximal", FIELD(round.proximal), "FedProx's mu: times how far a weight is from the one that was given, added to its gradient", true, {0, 1e6}),
       key("round.shuffle", FIELD(round.shuffle), "false keeps the data's order"),
+      later(key("round.flip", FIELD(round.flip), "pictures are mirrored half of the time, each time that they are seen")),
+      later(key("round.crop", FIELD(round.crop), "pictures are moved by up to so many pixels in each direction, as a crop out of a padded picture", true, {0, 1024})),
       key("round.deadline", FIELD(round.deadline), "devices: seconds after which a round goes on without those who have not answered; 0 is never", false, {0, 1e6}),
       key("round.min_replies", FIELD(round.min_replies), "devices: the share of a round's clients that must be trained; the others are asked again, and after three times the run stops", false, kFraction),
       key("server.optimizer", FIELD(server.optimizer), "fedavg, fedadam, fedadagrad, fedyogi or fedexp"),
@@ -442,6 +445,7 @@ void validate(Config& config) {
   const ModelSpec model = resolve_model(config.model);
   config.model.name = model.name;
   check_code(model, config.code);
+  check_augmentation(config.round, model);
   find_codec(config.wire.down);
   find_codec(config.wire.up);
   if (config.server.mean != "holders" && config.server.mean != "all")

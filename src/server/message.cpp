@@ -152,6 +152,8 @@ void walk(Walk& field, auto& m) requires std::is_same_v<std::remove_cvref_t<decl
   field(m.local.weight_decay);
   field(m.local.proximal);
   field(m.local.shuffle);
+  field(m.local.flip);
+  field(m.local.crop);
   field(m.down);
   field(m.up);
   field(m.weights);

@@ -28,7 +28,9 @@ JobMessage job() {
                     .momentum = 0.25f,
                     .weight_decay = 0.125f,
                     .proximal = 0.75f,
-                    .shuffle = false},
+                    .shuffle = false,
+                    .flip = true,
+                    .crop = 3},
           .down = "f32",
           .up = "f32",
           .weights = std::vector<std::byte>(12, std::byte{5})};
@@ -89,15 +91,16 @@ TEST(Message, OfAnotherFormatSaysWhoMustUpdate) {
   };
   const std::vector<std::byte> job_bytes = encode(job()), update_bytes = encode(UpdateMessage{});
   EXPECT_EQ(complaint(decode_job, job_bytes, kMessageFormat), "none");
-  EXPECT_EQ(complaint(decode_job, job_bytes, 3),
-            "message: format 3 of a newer server; this node speaks format 2: update the node");
-  EXPECT_EQ(complaint(decode_job, job_bytes, 1),
-            "message: format 1 of an older server; this node speaks format 2: update the server");
-  EXPECT_EQ(complaint(decode_update, update_bytes, 3),
-            "message: format 3 of a newer node; this server speaks format 2: update the server");
-  EXPECT_EQ(complaint(decode_update, update_bytes, 1),
-            "message: format 1 of an older node; this server speaks format 2: update the node");
-  EXPECT_EQ(complaint(decode_job, update_bytes, 2), "message: not one of Subfleet's, or of another kind");
+  EXPECT_EQ(complaint(decode_job, job_bytes, 4),
+            "message: format 4 of a newer server; this node speaks format 3: update the node");
+  EXPECT_EQ(complaint(decode_job, job_bytes, 2),
+            "message: format 2 of an older server; this node speaks format 3: update the server");
+  EXPECT_EQ(complaint(decode_update, update_bytes, 4),
+            "message: format 4 of a newer node; this server speaks format 3: update the server");
+  EXPECT_EQ(complaint(decode_update, update_bytes, 2),
+            "message: format 2 of an older node; this server speaks format 3: update the node");
+  EXPECT_EQ(complaint(decode_job, update_bytes, kMessageFormat),
+            "message: not one of Subfleet's, or of another kind");
 }
 
 TEST(Message, NamesMadeAgainAndAgainAreThoseMadeOnce) {
@@ -232,7 +235,7 @@ TEST(Message, AFlagIsZeroOrOneAndLayersAreInOrder) {
   message.down = message.up = "";
   message.weights.clear();
   std::vector<std::byte> bytes = encode(message);
-  const size_t flag = bytes.size() - 17;  // before two empty names and an empty list
+  const size_t flag = bytes.size() - 22;  // before another, a number, two empty names and an empty list
   EXPECT_EQ(bytes[flag], std::byte{1});
   bytes[flag] = std::byte{2};
   EXPECT_THROW(decode_job(bytes), Error);

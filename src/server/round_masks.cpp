@@ -58,11 +58,10 @@ RoundMasks::RoundMasks(const ModelSpec& model, const CodeOptions& code, uint64_t
                        uint32_t rows)
     : model_(model), tiers_(code.tiers), rescale_(code.rescale), seed_(seed) {
   check_code(model, code);
-  for (const size_t index : droppable_layers(model)) {
-    const LayerSpec& layer = model.layers[index];
-    const LayerCode own = code.of(layer.name);
+  for (const UnitGroup& group : droppable_groups(model)) {
+    const LayerCode own = code.of(group.name);
     const CodeFamily& family = code_family(own.family);
-    const BookRequest request{.length = layer.units,
+    const BookRequest request{.length = group.units,
                               .rows = rows,
                               .keep = own.keep,
                               .seed = seed,
@@ -107,8 +106,9 @@ std::vector<SubModel> draw_submodels(const ModelSpec& model, const CodeOptions& 
 }
 
 void check_code(const ModelSpec& model, const CodeOptions& code) {
+  const std::vector<UnitGroup> groups = droppable_groups(model);
   std::vector<std::string> droppable;
-  for (const size_t layer : droppable_layers(model)) droppable.push_back(model.layers[layer].name);
+  for (const UnitGroup& group : groups) droppable.push_back(group.name);
   for (const auto& [name, own] : code.layers) {
     if (std::find(droppable.begin(), droppable.end(), name) != droppable.end()) continue;
     if (droppable.empty())
@@ -116,9 +116,13 @@ void check_code(const ModelSpec& model, const CodeOptions& code) {
     throw unknown_name("code.layers", name, droppable);
   }
   code_family(code.family);
-  for (const size_t layer : droppable_layers(model)) {
-    const LayerCode own = code.of(model.layers[layer].name);
-    code_family(own.family).weight(model.layers[layer].units, own.keep);
+  for (const UnitGroup& group : groups) {
+    const LayerCode own = code.of(group.name);
+    try {
+      code_family(own.family).weight(group.units, own.keep);
+    } catch (const Error& error) {
+      throw bad_request(group.name, error.what());
+    }
   }
   for (const double share : code.tiers) {
     if (share > 0 && share <= 1) continue;

@@ -47,7 +47,7 @@ std::vector<JoinedModels> join_models(std::span<const TrainedModel> models) {
     if (found != all.end()) {
       found->members.push_back(i);
     } else {
-      all.push_back({.members = {i}, .misfit = ensemble_misfit(models[i].model)});
+      all.push_back({.members = {i}});
     }
   }
   std::erase_if(all, [](const JoinedModels& joined) { return joined.members.size() < 2; });
@@ -67,7 +67,7 @@ void test_all(std::span<TrainedModel> models, std::span<JoinedModels> ensembles,
     }
     for (JoinedModels& joined : ensembles) {
       const TrainedModel& member = models[joined.members.front()];
-      if (!joined.misfit.empty() || !member.has_tests_of(models[first])) continue;
+      if (!member.has_tests_of(models[first])) continue;
       std::vector<std::vector<float>> members;
       for (const size_t i : joined.members) members.push_back(models[i].weights);
       joined.score = test_ensemble(fleet, member.model, members);

@@ -62,7 +62,6 @@ TEST(Ensembles, JoinsOnlyModelsOfOneShapeAndTest) {
   const std::vector<JoinedModels> joined = join_models(models);
   ASSERT_EQ(joined.size(), 1u);
   EXPECT_EQ(joined[0].members, (std::vector<size_t>{0, 2}));
-  EXPECT_EQ(joined[0].misfit, "");
 }
 
 TEST(Ensembles, TestsEveryModelAndTheirEnsemble) {

@@ -50,7 +50,7 @@ JobMessage job_message(const Cohort& cohort);
 
 // The version of the messages' layouts (docs/formats.md); a node and a server with different versions refuse
 // each other. Increase it with every change of a layout. All layouts before 2 called themselves 1.
-inline constexpr int kMessageFormat = 2;
+inline constexpr int kMessageFormat = 3;
 
 std::vector<std::byte> encode(const JobMessage& message);
 std::vector<std::byte> encode(const UpdateMessage& message);

@@ -44,7 +44,6 @@ TrainedModel trained_model(const RunSummary& run, const std::function<void(Confi
 // Several trained models of the same shape and with the same tests, by their numbers.
 struct JoinedModels {
   std::vector<size_t> members;
-  std::string misfit = {};  // why they cannot be joined; empty if they can
   Evaluation score = {};
 };
 

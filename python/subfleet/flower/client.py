@@ -26,6 +26,8 @@ class Job:
     weight_decay: float
     proximal: float  # FedProx's mu
     shuffle: bool
+    flip: bool  # pictures are to be mirrored and moved, as message.augment() does it
+    crop: int
     message: "_core.JobMessage"  # everything else
 
 
@@ -109,6 +111,8 @@ def _train(train: Callable[[Job], Trained], message: "_core.JobMessage") -> byte
         weight_decay=message.weight_decay,
         proximal=message.proximal,
         shuffle=message.shuffle,
+        flip=message.flip,
+        crop=message.crop,
         message=message,
     )
     trained = train(job)

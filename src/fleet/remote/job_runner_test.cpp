@@ -14,6 +14,7 @@
 #include "subfleet/server/message.h"
 #include "subfleet/thread_pool.h"
 #include "tiny_federation.h"
+#include "tiny_network.h"
 
 namespace subfleet {
 namespace {
@@ -26,15 +27,17 @@ SplitFederation tiny_data(uint32_t clients = kClients) {
 
 // One round of all clients, each with another half of the model.
 struct TinyRound {
-  ModelSpec model = find_model("emnist-mlp");
+  ModelSpec model;
   std::vector<float> weights;
-  CodeOptions code{.family = "cwc", .keep = 0.5, .rescale = true};
+  CodeOptions code{.family = "balanced", .keep = 0.5, .rescale = true};
   std::vector<SubModel> submodels;
   std::vector<Job> jobs;
   Wire wire;
 
-  TinyRound(std::string_view down, std::string_view up)
-      : weights(initial_weights(model, 5)), wire{.down = &find_codec(down), .up = &find_codec(up)} {
+  TinyRound(std::string_view down, std::string_view up, ModelSpec of = find_model("emnist-mlp"))
+      : model(std::move(of)),
+        weights(initial_weights(model, 5)),
+        wire{.down = &find_codec(down), .up = &find_codec(up)} {
     const RoundMasks masks(model, code, 8, 3, kClients);
     for (uint32_t row = 0; row < kClients; ++row) submodels.push_back(masks.submodel(row, client_of(row)));
     for (uint32_t row = 0; row < kClients; ++row)
@@ -49,7 +52,7 @@ struct TinyRound {
             .draw = 3,
             .rows = kClients,
             .jobs = jobs,
-            .how = {.epochs = 2, .batch = 4, .client_lr = 0.1f},
+            .how = {.epochs = 2, .batch = 4, .client_lr = 0.1f, .flip = true, .crop = 2},
             .wire = wire};
   }
 
@@ -65,8 +68,9 @@ struct TinyRound {
   }
 };
 
-void expect_bits_of_the_local_fleet(std::string_view down, std::string_view up, std::string_view device) {
-  const TinyRound round(down, up);
+void expect_bits_of_the_local_fleet(std::string_view down, std::string_view up, std::string_view device,
+                                    const ModelSpec& model = find_model("emnist-mlp")) {
+  const TinyRound round(down, up, model);
   ThreadPool pool(1);
   LocalFleet fleet(tiny_data(), device, pool, 0);
   const auto state = fleet.make_state(round.model, {});
@@ -104,6 +108,13 @@ TEST(JobRunner, GivesTheBitsOfTheLocalFleet) {
   expect_bits_of_the_local_fleet("rot4", "rot1", "reference");
   for (const std::string& device : trainer_names())
     if (device == "cpu") expect_bits_of_the_local_fleet("rot4", "f32", device);
+}
+
+TEST(JobRunner, GivesTheBitsOfTheLocalFleetWithANetworkOfToday) {
+  for (const std::string& device : trainer_names()) {
+    if (device == "cpu" || device == "reference")
+      expect_bits_of_the_local_fleet("rot4", "rot2", device, tiny_network());
+  }
 }
 
 std::string complaint(const ExampleSource& data, const JobMessage& job) {

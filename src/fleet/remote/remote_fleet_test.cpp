@@ -204,10 +204,10 @@ TEST(RemoteFleet, ANodeOfAnotherFormatIsRejectedWithTheLineThatSaysWhoMustUpdate
   ScriptedFleet scripted([&](const Outgoing& job) {
     std::vector<std::byte> bytes(job.message.begin(), job.message.end());
     const uint32_t row = decode_job(job.message).row;
-    if (row == 0) bytes[kFormatAt] = std::byte{'3'};
+    if (row == 0) bytes[kFormatAt] = std::byte{'4'};
     try {
       RanJob ran = node.run(std::move(bytes));
-      if (row == 1) ran.update[kFormatAt] = std::byte{'1'};
+      if (row == 1) ran.update[kFormatAt] = std::byte{'2'};
       return reply(std::move(ran.update));
     } catch (const Error& error) {
       return std::vector<Arrival>{{.kind = Kind::kRefused, .why = error.what()}};
@@ -222,8 +222,8 @@ TEST(RemoteFleet, ANodeOfAnotherFormatIsRejectedWithTheLineThatSaysWhoMustUpdate
   std::ranges::sort(rejected);
   EXPECT_EQ(rejected,
             (std::vector<std::string>{
-                "message: format 1 of an older node; this server speaks format 2: update the node",
-                "message: format 3 of a newer server; this node speaks format 2: update the node"}));
+                "message: format 2 of an older node; this server speaks format 3: update the node",
+                "message: format 4 of a newer server; this node speaks format 3: update the node"}));
 }
 
 TEST(RemoteFleet, ASecondAnswerIsNotLookedAt) {

@@ -1,25 +1,24 @@
 #include "nn/cpu/layer.h"
+#include "nn/cpu/pool_geometry.h"
 
 namespace subfleet::cpu {
 namespace {
 
-// One window over all positions of a channel.
+// Over all positions of a channel, or over each window.
 class AvgPool final : public WeightlessLayer {
  public:
   AvgPool(BufferPlan& buffer, const PlanSite& site) {
     using Forward = dnnl::pooling_forward;
     using Backward = dnnl::pooling_backward;
-    constexpr auto kMean = dnnl::algorithm::pooling_avg_include_padding;  // there is no padding
-    const dnnl::memory::dims window{static_cast<dnnl_dim_t>(site.site.input.height),
-                                    static_cast<dnnl_dim_t>(site.site.input.width)};
-    const dnnl::memory::dims none{0, 0};
+    constexpr auto kMean = dnnl::algorithm::pooling_avg_include_padding;
+    const PoolGeometry pool = pool_geometry(site.site);
     const dnnl::memory::desc input = site.input.values.get_desc();
     const dnnl::memory::desc any(plain_layout(site.batch, site.site.output).dims(),
                                  dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
 
     const Forward::primitive_desc forward(
         {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kMean, input,
-         any, window, window, none, none},
+         any, pool.stride, pool.window, pool.pad, pool.pad_behind},
         scratchpad_in_buffer(), buffer.engine());
     output_.values = buffer.reserve(forward.dst_desc());
     forward_ = make_call<Forward>(buffer, forward,
@@ -27,8 +26,9 @@ class AvgPool final : public WeightlessLayer {
     if (!site.input.gradient) return;
 
     output_.gradient = buffer.reserve(forward.dst_desc());
-    const Backward::primitive_desc backward({kMean, input, forward.dst_desc(), window, window, none, none},
-                                            scratchpad_in_buffer(), buffer.engine(), forward);
+    const Backward::primitive_desc backward(
+        {kMean, input, forward.dst_desc(), pool.stride, pool.window, pool.pad, pool.pad_behind},
+        scratchpad_in_buffer(), buffer.engine(), forward);
     backward_ = make_call<Backward>(
         buffer, backward, {{DNNL_ARG_DIFF_SRC, site.input.gradient}, {DNNL_ARG_DIFF_DST, output_.gradient}});
   }

@@ -12,6 +12,7 @@ class Flatten final : public WeightlessLayer {
     const dnnl::memory values = buffer.reserve_copy(site.input.values, plain);
     forward_ = make_reorder(buffer, site.input.values, values);
     output_.values = buffer.alias(values, flat);
+    output_.shared = site.input.shared && values == site.input.values;
     if (!site.input.gradient) return;
     const dnnl::memory gradient = buffer.reserve_copy(site.input.gradient, plain);
     backward_ = make_reorder(buffer, gradient, site.input.gradient);

@@ -13,16 +13,27 @@ struct LayerEntry {
   std::unique_ptr<Layer> (*make)(BufferPlan&, const PlanSite&);
 };
 
-constexpr std::array<LayerEntry, 8> kLayers{{
-    {"avgpool", make_avgpool},
-    {"conv2d", make_conv2d},
-    {"dense", make_dense},
-    {"embedding", make_embedding},
-    {"flatten", make_flatten},
-    {"lstm", make_lstm},
-    {"maxpool", make_maxpool},
-    {"relu", make_relu},
-}};
+constexpr std::array kLayers{
+    LayerEntry{"add", make_add},
+    LayerEntry{"attention", make_attention},
+    LayerEntry{"avgpool", make_avgpool},
+    LayerEntry{"conv2d", make_conv2d},
+    LayerEntry{"dense", make_dense},
+    LayerEntry{"embedding", make_embedding},
+    LayerEntry{"flatten", make_flatten},
+    LayerEntry{"gelu", make_gelu},
+    LayerEntry{"groupnorm", make_groupnorm},
+    LayerEntry{"gru", make_gru},
+    LayerEntry{"layernorm", make_layernorm},
+    LayerEntry{"lstm", make_lstm},
+    LayerEntry{"maxpool", make_maxpool},
+    LayerEntry{"position", make_position},
+    LayerEntry{"relu", make_relu},
+    LayerEntry{"scale", make_scale},
+    LayerEntry{"sigmoid", make_sigmoid},
+    LayerEntry{"silu", make_silu},
+    LayerEntry{"tanh", make_tanh},
+};
 
 }  // namespace
 

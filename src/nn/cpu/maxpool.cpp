@@ -1,4 +1,5 @@
 #include "nn/cpu/layer.h"
+#include "nn/cpu/pool_geometry.h"
 
 namespace subfleet::cpu {
 namespace {
@@ -8,15 +9,14 @@ class MaxPool final : public WeightlessLayer {
   MaxPool(BufferPlan& buffer, const PlanSite& site) {
     using Forward = dnnl::pooling_forward;
     using Backward = dnnl::pooling_backward;
-    const auto size = static_cast<dnnl_dim_t>(site.site.spec.kernel);
-    const dnnl::memory::dims window{size, size}, none{0, 0};
+    const PoolGeometry pool = pool_geometry(site.site);
     const dnnl::memory::desc input = site.input.values.get_desc();
     const dnnl::memory::desc any(plain_layout(site.batch, site.site.output).dims(),
                                  dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
 
     const Forward::primitive_desc forward(
         {site.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
-         dnnl::algorithm::pooling_max, input, any, window, window, none, none},
+         dnnl::algorithm::pooling_max, input, any, pool.stride, pool.window, pool.pad, pool.pad_behind},
         scratchpad_in_buffer(), buffer.engine());
     output_.values = buffer.reserve(forward.dst_desc());
     Arguments arguments{{DNNL_ARG_SRC, site.input.values}, {DNNL_ARG_DST, output_.values}};
@@ -29,9 +29,9 @@ class MaxPool final : public WeightlessLayer {
     if (!site.input.gradient) return;
 
     output_.gradient = buffer.reserve(forward.dst_desc());
-    const Backward::primitive_desc backward(
-        {dnnl::algorithm::pooling_max, input, forward.dst_desc(), window, window, none, none},
-        scratchpad_in_buffer(), buffer.engine(), forward);
+    const Backward::primitive_desc backward({dnnl::algorithm::pooling_max, input, forward.dst_desc(),
+                                             pool.stride, pool.window, pool.pad, pool.pad_behind},
+                                            scratchpad_in_buffer(), buffer.engine(), forward);
     backward_ = make_call<Backward>(buffer, backward,
                                     {{DNNL_ARG_DIFF_SRC, site.input.gradient},
                                      {DNNL_ARG_DIFF_DST, output_.gradient},

@@ -1,3 +1,4 @@
+#include "model/window.h"
 #include "nn/cpu/kernels.h"
 #include "nn/cpu/layer.h"
 
@@ -68,8 +69,9 @@ class WinogradConv2D final : public Layer {
 
 bool suits_winograd(const LayerSite& site) {
   constexpr size_t kLanes = 16;
-  return site.spec.kernel == 5 && site.spec.stride == 1 && site.input.channels % kLanes == 0 &&
-         site.output.channels % kLanes == 0;
+  const LayerSpec& spec = site.spec;
+  return spec.kernel == 5 && spec.stride == 1 && convolution_window(spec).padding == 2 && spec.groups == 1 &&
+         spec.bias && site.input.channels % kLanes == 0 && site.output.channels % kLanes == 0;
 }
 
 std::unique_ptr<Layer> make_winograd_conv2d(BufferPlan& buffer, const PlanSite& site) {

@@ -112,9 +112,9 @@ void fill_with_random_halves(HeldCohortOf& cohort, size_t jobs) {
   Random random({.seed = 12});
   for (size_t j = 0; j < jobs; ++j) {
     std::vector<std::vector<uint32_t>> kept;
-    for (const size_t layer : droppable_layers(cohort.model)) {
+    for (const UnitGroup& group : droppable_groups(cohort.model)) {
       std::vector<uint32_t>& units = kept.emplace_back();
-      for (uint32_t unit = 0; unit < cohort.model.layers[layer].units; ++unit) {
+      for (uint32_t unit = 0; unit < group.units; ++unit) {
         if (random.below(2) == 0) units.push_back(unit);
       }
       if (units.empty()) units.push_back(0);

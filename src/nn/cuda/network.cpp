@@ -1,5 +1,7 @@
 #include "nn/cuda/network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -92,6 +94,24 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32, 
 }
 
 }  // namespace
+
+std::string cuda_misfit(const ModelSpec& model) {
+  const std::vector<LayerSite> sites = layer_sites(model);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const LayerSpec& spec = sites[i].spec;
+    const bool known =
+        spec.type == "flatten" || std::ranges::find(kLayers, spec.type, &Entry::type) != kLayers.end();
+    const bool in_chain = sites[i].inputs == std::vector{static_cast<uint32_t>(i)};
+    const bool usual_windows = !spec.padding && !spec.pool_stride && spec.groups == 1 &&
+                               (spec.type != "avgpool" || spec.kernel == 0);
+    const bool of_steps = spec.type == "dense" && sites[i].input.height > 1;
+    if (known && in_chain && usual_windows && spec.bias && !of_steps) continue;
+    return fmt::format("layer {} ({}) is not trained on a GPU yet; use --device cpu", i + 1,
+                       spec.name.empty() ? spec.type : spec.name);
+  }
+  if (logit_rows(model) > 1) return "a loss at every step is not trained on a GPU yet; use --device cpu";
+  return {};
+}
 
 size_t network_bytes_per_job(const ModelSpec& model, int rows, bool learns, size_t history) {
   size_t values = 0, widest = 0;

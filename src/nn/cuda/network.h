@@ -1,11 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "nn/cuda/layer.h"
 
 namespace subfleet::cuda {
+
+// Why a GPU does not train that model; empty if it does.
+std::string cuda_misfit(const ModelSpec& model);
 
 // About how much memory JobNetwork::reserve() takes per job.
 size_t network_bytes_per_job(const ModelSpec& model, int rows, bool learns, size_t history);

@@ -1,6 +1,6 @@
 #include "nn/cuda/network.h"
 
-#include <gtest/gtest.h>
+#include "nn/network_testing.h"
 
 namespace subfleet::cuda {
 namespace {
@@ -18,6 +18,13 @@ TEST(CudaNetworkBytes, CountWhatLayersKeep) {
   EXPECT_GE(network_bytes_per_job(cnn, 10, true, 400), plain + size_t{400} * (3136 + 2048) * sizeof(float));
   EXPECT_GT(plain, network_bytes_per_job(cnn, 10, false, 0));
   EXPECT_GT(network_bytes_per_job(cnn, 20, true, 0), plain);
+}
+
+TEST(CudaMisfit, NamesTheLayerThatIsNotTrainedOnAGpu) {
+  for (const ModelSpec& model : small_models()) EXPECT_EQ(cuda_misfit(model), "") << model.name;
+  for (const ModelSpec& model : small_graphs()) EXPECT_NE(cuda_misfit(model), "") << model.name;
+  EXPECT_EQ(cuda_misfit(find_model("resnet18")),
+            "layer 1 (conv1) is not trained on a GPU yet; use --device cpu");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nn/augment.h"
 #include "nn/cuda/client_steps.h"
 #include "nn/cuda/example_store.h"
 #include "nn/cuda/groups.h"
@@ -43,6 +44,7 @@ class CudaTrainer final : public Trainer {
         networks_(2) {}
 
   std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override {
+    if (const std::string misfit = cuda_misfit(model); !misfit.empty()) throw bad_request(model.name, misfit);
     return std::make_unique<CudaState>(model, options, stream_);
   }
 
@@ -50,6 +52,10 @@ class CudaTrainer final : public Trainer {
     std::vector<std::vector<JobResult>> results;
     for (const Cohort& cohort : cohorts) {
       check_cohort(cohort, state_of(cohort.state).size());
+      if (is_augmented(cohort.how)) {
+        throw bad_request(cohort.how.flip ? "round.flip" : "round.crop",
+                          "pictures are not changed on a GPU yet; use --device cpu");
+      }
       results.emplace_back(cohort.jobs.size());
     }
     std::vector<Place> places = places_of(cohorts, results);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/window.h"
 #include "nn/reference/layer.h"
 
 namespace subfleet::reference {
@@ -8,7 +9,8 @@ namespace {
 // The largest of each window; of equal ones the first in row order gets the gradient.
 class MaxPool final : public Layer {
  public:
-  explicit MaxPool(const LayerSite& site) : in_(site.input), out_(site.output), window_(site.spec.kernel) {}
+  explicit MaxPool(const LayerSite& site)
+      : in_(site.input), out_(site.output), window_(pool_window(site.spec)) {}
 
   void forward(std::span<const float>, std::span<const double> input,
                std::span<double> output) const override {
@@ -28,19 +30,23 @@ class MaxPool final : public Layer {
   size_t largest(std::span<const double> input, size_t output) const {
     const size_t column = output % out_.width, row = output / out_.width % out_.height;
     const size_t channel = output / (out_.width * out_.height);  // over all examples
-    const size_t corner = (channel * in_.height + row * window_) * in_.width + column * window_;
-    size_t best = corner;
-    for (size_t r = 0; r < window_; ++r) {
-      for (size_t c = 0; c < window_; ++c) {
-        const size_t x = corner + r * in_.width + c;
-        if (input[x] > input[best]) best = x;
+    size_t best = 0;
+    bool found = false;
+    for (size_t kr = 0; kr < window_.kernel; ++kr) {
+      for (size_t kc = 0; kc < window_.kernel; ++kc) {
+        const size_t r = row * window_.stride + kr - window_.padding,
+                     c = column * window_.stride + kc - window_.padding;
+        if (r >= in_.height || c >= in_.width) continue;  // padding; what is below 0 has become huge
+        const size_t x = (channel * in_.height + r) * in_.width + c;
+        if (!found || input[x] > input[best]) best = x;
+        found = true;
       }
     }
     return best;
   }
 
   Shape in_, out_;
-  size_t window_;
+  Window window_;
 };
 
 }  // namespace

@@ -10,39 +10,45 @@ namespace {
 
 constexpr size_t kCheckedPerTensor = 60;
 
-void expect_gradients_of_central_differences(const std::vector<ModelSpec>& models) {
-  for (const ModelSpec& model : models) {
-    const auto network = reference::make_network(model);
-    const std::vector<float> weights = random_weights(model);
-    const Examples batch = random_examples(model, 3, 0);
-    const std::vector<double> gradient = gradient_of(*network, weights, batch);
-    for (const ParameterSpec& p : model_parameters(model)) {
-      const size_t stride = p.size() / kCheckedPerTensor + 1;
-      for (size_t i = p.offset; i < p.offset + p.size(); i += stride) {
+void expect_gradients_of_central_differences(Network& network, const ModelSpec& model) {
+  const std::vector<float> weights = random_weights(model);
+  const Examples batch = random_examples(model, 3, 0);
+  const std::vector<double> gradient = gradient_of(network, weights, batch);
+  for (const ParameterSpec& p : model_parameters(model)) {
+    const size_t stride = p.size() / kCheckedPerTensor + 1;
+    for (size_t i = p.offset; i < p.offset + p.size(); i += stride) {
+      const auto slope = [&](float width) {
         std::vector<float> below = weights, above = weights;
-        below[i] -= 1e-4f;
-        above[i] += 1e-4f;
-        const double numeric = (mean_loss(*network, above, batch) - mean_loss(*network, below, batch)) /
-                               (double{above[i]} - double{below[i]});
-        EXPECT_NEAR(gradient[i], numeric, 1e-6) << model.name << " " << p.name << " [" << i - p.offset << "]";
-      }
+        below[i] -= width;
+        above[i] += width;
+        return (mean_loss(network, above, batch) - mean_loss(network, below, batch)) /
+               (double{above[i]} - double{below[i]});
+      };
+      const double numeric = (4 * slope(5e-5f) - slope(1e-4f)) / 3;  // without the error of third order
+      EXPECT_NEAR(gradient[i], numeric, 1e-6) << model.name << " " << p.name << " [" << i - p.offset << "]";
     }
   }
 }
 
 TEST(ReferenceNetwork, GradientsAreThoseOfCentralDifferences) {
-  expect_gradients_of_central_differences(small_models());
+  for (const ModelSpec& model : small_models_and_graphs()) {
+    expect_gradients_of_central_differences(*reference::make_network(model), model);
+  }
 }
 
 TEST(ReferenceNetwork, GradientsOfRescaledSubModelsAreThoseOfCentralDifferences) {
-  std::set<std::string> scaled;
-  for (const ModelSpec& model : small_rescaled_models()) {
-    for (const LayerSpec& layer : model.layers) {
+  std::set<std::string> scaled, fed;
+  for (const SubModel& sub : small_rescaled_submodels(small_models_and_graphs())) {
+    for (const LayerSpec& layer : sub.spec().layers) {
       if (layer.output_scale != 1) scaled.insert(layer.type);
+      if (layer.input_scale != 1) fed.insert(layer.type);
     }
+    const auto network = reference::make_network(sub.spec());
+    network->set_channel_groups(sub.channel_groups());
+    expect_gradients_of_central_differences(*network, sub.spec());
   }
-  EXPECT_EQ(scaled, (std::set<std::string>{"conv2d", "dense", "embedding", "lstm"}));
-  expect_gradients_of_central_differences(small_rescaled_models());
+  EXPECT_EQ(scaled, (std::set<std::string>{"attention", "conv2d", "dense", "embedding", "gru", "lstm"}));
+  EXPECT_EQ(fed, (std::set<std::string>{"attention", "conv2d", "dense", "gru"}));
 }
 
 TEST(ReferenceNetwork, ARescaledStepIsTheOneByHand) {
@@ -148,6 +154,48 @@ TEST(ReferenceNetwork, AnLstmIsPyTorchsWithGatesInTheOrderIFGO) {
   std::vector<float> last_logit(1);
   reference::make_network(last)->infer(weights, std::vector<float>{1.5f, -2.0f}, last_logit);
   EXPECT_EQ(last_logit[0], logits[1]);
+}
+
+TEST(ReferenceNetwork, GroupNormOfASubModelIsOverTheKeptChannelsOfEachOfTheWholeModelsGroups) {
+  // Channels 0, 1 and 5 of six are kept: the first two are normalised together, the third alone.
+  const ModelSpec whole{"m",
+                        {1, 1, 2},
+                        {{.type = "conv2d", .name = "c1", .units = 6, .kernel = 1, .droppable = true},
+                         {.type = "groupnorm", .name = "n1", .groups = 2},
+                         {.type = "flatten"},
+                         {.type = "dense", .name = "d1", .units = 6, .bias = false}}};
+  const SubModel sub(whole, std::vector<std::vector<uint32_t>>{{0, 1, 5}});
+  EXPECT_EQ(sub.channel_groups(), (std::vector<std::vector<uint32_t>>{{2, 3}}));
+  std::vector<float> weights(sub.size(), 0.0f);
+  const std::vector<float> filters{1, 2, 3}, biases{0, 0, 7}, factors{1, 1, 1}, shifts{0, 0.5f, 0};
+  auto next = weights.begin();
+  for (const auto* tensor : {&filters, &biases, &factors, &shifts})
+    next = std::ranges::copy(*tensor, next).out;
+  for (size_t i = 0; i < 6; ++i) next[static_cast<ptrdiff_t>(7 * i)] = 1;  // the classes are the values
+  const auto network = reference::make_network(sub.spec());
+  network->set_channel_groups(sub.channel_groups());
+  std::vector<float> actual(6);
+  network->infer(weights, std::vector<float>{1, -2}, actual);
+  // Values 1, -2, 2, -4 of mean -3/4 and variance 25/4 - 9/16, and 10, 1 of mean 11/2 and variance 81/4.
+  const double first = 1 / std::sqrt(5.6875 + 1e-5), second = 1 / std::sqrt(20.25 + 1e-5);
+  const std::vector<double> expected{1.75 * first,        -1.25 * first, 2.75 * first + 0.5,
+                                     -3.25 * first + 0.5, 4.5 * second,  -4.5 * second};
+  for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << i;
+}
+
+TEST(ReferenceNetwork, TheLossOfASequenceIsTheMeanOverItsStepsAndTheLabelIsTheLastOnes) {
+  // Every step's logits are those of the symbol that it reads: the row of the embedding.
+  const ModelSpec model{"next", {1, 2, 1}, {{.type = "embedding", .name = "e1", .units = 3, .symbols = 3}}};
+  std::vector<float> weights{1, 0, 0, 0, 2, 0, 0, 0, 3};
+  const auto network = reference::make_network(model);
+  // Symbols 0, 1, then 1: at the first step, 1 follows 0; at the second, 1 follows 1.
+  const Score score = network->train_step(weights, {std::vector<float>{0, 1}, std::vector<int32_t>{1}}, 0.0f);
+  const double e = std::exp(1.0);
+  EXPECT_NEAR(score.loss, (std::log(e + 2) + std::log(e * e + 2) - 2) / 2, 1e-6);
+  EXPECT_EQ(score.correct, 1u);
+  std::vector<float> logits(3);
+  network->infer(weights, std::vector<float>{0, 1}, logits);
+  EXPECT_EQ(logits, (std::vector<float>{0, 2, 0}));
 }
 
 TEST(ReferenceNetwork, ScoreIsFromBeforeTheStep) {

@@ -7,13 +7,16 @@
 namespace subfleet {
 namespace {
 
-constexpr size_t kGates = 4;
-
-// PyTorch's names and layouts: the rows are those of the gates i, f, g, o, one after the other. A kept unit
-// keeps its row of every gate and its column of the recurrent weights. Biases start at zero.
-class Lstm final : public LayerType {
+// PyTorch's names and layouts: the rows are those of the gates, one after the other: i, f, g, o of an LSTM,
+// r, z, n of a GRU. A kept unit keeps its row of every gate and its column of the recurrent weights. Biases
+// start at zero.
+class Recurrent final : public LayerType {
  public:
-  std::string_view name() const override { return "lstm"; }
+  Recurrent(std::string_view name, size_t gates) : name_(name), gates_(gates) {}
+
+  std::string_view name() const override { return name_; }
+  bool learns() const override { return true; }
+  bool makes_units(const LayerSpec&) const override { return true; }
 
   std::span<const LayerField> fields() const override {
     static constexpr std::array kFields{LayerField{"units", &LayerSpec::units, true},
@@ -23,7 +26,8 @@ class Lstm final : public LayerType {
 
   std::string misfit(const LayerSpec&, const Shape& input) const override {
     if (input.width == 1) return {};
-    return fmt::format("an lstm layer reads a sequence, features x steps x 1, not {}", shape_text(input));
+    return fmt::format("{} {} layer reads a sequence, features x steps x 1, not {}",
+                       name_ == "lstm" ? "an" : "a", name_, shape_text(input));
   }
 
   Shape output(const LayerSpec& spec, const Shape& input) const override {
@@ -33,34 +37,43 @@ class Lstm final : public LayerType {
   std::vector<ParameterSpec> parameters(const LayerSpec& spec, const Shape& input) const override {
     const auto matrix = [&](const char* tensor, size_t columns, Follows follows) {
       return ParameterSpec{.name = spec.name + tensor,
-                           .shape = {kGates * spec.units, columns},
-                           .rows = kGates * spec.units,
+                           .shape = {gates_ * spec.units, columns},
+                           .rows = gates_ * spec.units,
                            .columns = columns,
                            .columns_follow = follows,
-                           .row_groups = kGates,
+                           .row_groups = gates_,
                            .fan_in = columns,
                            .fan_out = spec.units};
     };
     const auto bias = [&](const char* tensor) {
       return ParameterSpec{.name = spec.name + tensor,
-                           .shape = {kGates * spec.units},
-                           .rows = kGates * spec.units,
-                           .row_groups = kGates};
+                           .shape = {gates_ * spec.units},
+                           .rows = gates_ * spec.units,
+                           .row_groups = gates_};
     };
     return {matrix(".weight_ih_l0", input.channels, Follows::kInputs),
-            matrix(".weight_hh_l0", spec.units, Follows::kUnits), bias(".bias_ih_l0"), bias(".bias_hh_l0")};
+            matrix(".weight_hh_l0", spec.units, Follows::kOutputs), bias(".bias_ih_l0"), bias(".bias_hh_l0")};
   }
 
   double forward_operations(const LayerSpec& spec, const Shape& input) const override {
     const auto in = static_cast<double>(input.channels), units = static_cast<double>(spec.units);
-    return 2 * static_cast<double>(kGates) * units * (in + units) * static_cast<double>(input.height);
+    return 2 * static_cast<double>(gates_) * units * (in + units) * static_cast<double>(input.height);
   }
+
+ private:
+  std::string_view name_;
+  size_t gates_;
 };
 
 }  // namespace
 
 const LayerType& lstm_layer() {
-  static const Lstm type;
+  static const Recurrent type("lstm", 4);
+  return type;
+}
+
+const LayerType& gru_layer() {
+  static const Recurrent type("gru", 3);
   return type;
 }
 

@@ -5,8 +5,9 @@
 namespace subfleet::reference {
 namespace {
 
-// Values are in C,H,W order everywhere here, so they already are what a flat vector wants.
-class Flatten final : public Layer {
+// flatten: values are in C,H,W order everywhere here, so they already are what a flat vector wants. add: the
+// network adds up what a layer reads.
+class Identity final : public Layer {
  public:
   void forward(std::span<const float>, std::span<const double> input,
                std::span<double> output) const override {
@@ -20,6 +21,6 @@ class Flatten final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_flatten(const LayerSite&) { return std::make_unique<Flatten>(); }
+std::unique_ptr<Layer> make_identity(const LayerSite&) { return std::make_unique<Identity>(); }
 
 }  // namespace subfleet::reference
