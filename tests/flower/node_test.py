@@ -49,7 +49,12 @@ def expect(condition, what):
 def run_jobs(link, folder, jobs, queries):
     for path in [*folder.glob("*.reply"), *folder.glob("*.error")]:
         path.unlink()
-    link.run(APP, {"folder": folder, "jobs": ",".join(jobs), "queries": queries})
+    link.run(APP, {"folder": folder, "jobs": ",".join(jobs), "queries": queries, "format": message_format(folder)})
+
+
+def message_format(folder):
+    """The fourth letter of every message."""
+    return int((folder / "f32.job").read_bytes()[3:4])
 
 
 def check_updates(folder, names):
@@ -67,8 +72,8 @@ def check_answers(folder):
             run_jobs(link, folder, ["f32", "rot", "stranger", "garbage"], True)
             check_updates(folder, ["f32", "rot"])
             query = json.loads((folder / "query.json").read_text())
-            expect(query["protocol"] == 1 and query["format"] == 2 and query["clients"] == [0, 1] and query["classes"] == 62 and
-                   query["input"] == [1, 28, 28] and len(query["examples"]) == 2, f"query: {query}")
+            expect(query["protocol"] == 1 and query["format"] == message_format(folder) and query["clients"] == [0, 1] and
+                   query["classes"] == 62 and query["input"] == [1, 28, 28] and len(query["examples"]) == 2, f"query: {query}")
             for name, words in {"stranger": "client 2 is not one of this node's", "garbage": "not one of Subfleet's",
                                 "evaluate": "not 'evaluate'", "other": "'subfleet' alone"}.items():
                 said = (folder / f"{name}.error").read_text()

@@ -25,8 +25,8 @@ def ask(grid, messages):
     return replies
 
 
-def query():
-    return RecordDict({"subfleet": ConfigRecord({"protocol": 1, "format": 2})})
+def query(message_format):
+    return RecordDict({"subfleet": ConfigRecord({"protocol": 1, "format": message_format})})
 
 
 def job(data):
@@ -42,7 +42,8 @@ def main(grid: Grid, context: Context) -> None:
     def message(content, kind):
         return Message(content, dst_node_id=node, message_type=kind, ttl=120)
     if context.run_config["queries"]:
-        replies = ask(grid, {"query": message(query(), "query"), "evaluate": message(query(), "evaluate"),
+        known = query(context.run_config["format"])
+        replies = ask(grid, {"query": message(known, "query"), "evaluate": message(known, "evaluate"),
                              "other": message(RecordDict({"other": ConfigRecord({"protocol": 1})}), "query")})
         record = replies["query"].content["subfleet"]
         (folder / "query.json").write_text(json.dumps({key: record[key] for key in record}))
