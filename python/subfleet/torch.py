@@ -164,8 +164,8 @@ def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: s
     x, y = as_input(model, inputs).to(device), torch.from_numpy(labels.astype(np.int64)).to(device)
 
     def augment(examples: torch.Tensor, seen: int) -> torch.Tensor:
-        rows = np.ascontiguousarray(_numpy(examples).reshape(len(examples), -1))
-        return torch.from_numpy(job.augment(rows, seen)).reshape(examples.shape).to(device)
+        augmented = job.augment(np.ascontiguousarray(_numpy(examples)).reshape(-1), seen)
+        return torch.from_numpy(augmented).reshape(examples.shape).to(device)
 
     loss, accuracy = train_locally(
         module, x, y, job.client_lr, job.batch, job.example_orders(len(labels)),
