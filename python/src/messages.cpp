@@ -174,9 +174,10 @@ void bind_job_message(nb::module_& m) {
           },
           nb::arg("examples"),
           "The order in which the client sees its examples in each epoch, as Subfleet's trainers have it.")
-      .def("augment", &augmented, nb::arg("examples"), nb::arg("seen"),
-           "Examples, flat and one after the other, as the client sees them: mirrored and moved as `flip` and "
-           "`crop` say. `seen` is how many it has seen before.")
+      .def(
+          "augment", &augmented, nb::arg("examples"), nb::arg("seen"),
+          "Examples, flat and one after the other, as the client sees them: mirrored and moved as `flip` and "
+          "`crop` say. `seen` is how many it has seen before.")
       .def(
           "encode", [](const BoundJob& job) { return bytes_of(encode(job)); }, "As it travels.")
       .def_static(
