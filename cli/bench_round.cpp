@@ -179,8 +179,8 @@ RoundSpeed in_own_process(const Work& work) {
   if (child < 0) throw failure("bench", "no process of its own; is there memory left?");
   if (child == 0) {
     const Answer answer = answer_of(work);
-    const bool told = write(ends[1], &answer, sizeof answer) == sizeof answer;
-    _exit(told ? 0 : 1);
+    const bool written = write(ends[1], &answer, sizeof answer) == sizeof answer;
+    _exit(written ? 0 : 1);
   }
   close(ends[1]);
   Answer answer;

@@ -13,12 +13,12 @@
 #include "checks.h"
 #include "config_options.h"
 #include "help.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/png.h"
 #include "subfleet/base/text.h"
 #include "subfleet/config.h"
 #include "subfleet/data.h"
 #include "subfleet/data/contact_sheet.h"
-#include "subfleet/data/path_name.h"
 #include "subfleet/data/recognise.h"
 #include "subfleet/error.h"
 #include "subfleet/page/output_file.h"
@@ -126,9 +126,9 @@ void print_data_settings(const Config& config) {
   const std::vector<Setting> defaults = settings(Config{}), own = settings(config);
   const bool dealt = config.data.partition != "auto";
   for (size_t i = 0; i < own.size(); ++i) {
-    const bool told = own[i].value != defaults[i].value ||
-                      (dealt && (own[i].name == "data.clients" || own[i].name == "data.dirichlet"));
-    if (!told) continue;
+    const bool matters = own[i].value != defaults[i].value ||
+                         (dealt && (own[i].name == "data.clients" || own[i].name == "data.dirichlet"));
+    if (!matters) continue;
     if (own[i].name == "data.path" && printable(config.data.path.string()) != config.data.path.string()) {
       fmt::print("# path: {} is no name that settings can hold; rename it\n", path_name(config.data.path));
     } else {

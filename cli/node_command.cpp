@@ -103,10 +103,11 @@ void run(NodeRequest& request) {
   say(fmt::format("{}, on {}", whose(data), request.node.device));
   const NodeSummary summary =
       run_node(request.node, data, {.stop = [&] { return watch.interrupted(); }, .say = say});
-  fmt::print(
-      "{} jobs, {} queries, {} refused; {} down, {} up at the socket; {} of memory at most\n", summary.jobs,
-      summary.queries, summary.refused, human_bytes(static_cast<double>(summary.bytes_down)),
-      human_bytes(static_cast<double>(summary.bytes_up)), human_bytes(static_cast<double>(peak_memory())));
+  fmt::print("{}, {}, {} refused; {} down, {} up at the socket; {} of memory at most\n",
+             counted(summary.jobs, "job"), counted(summary.queries, "query"), summary.refused,
+             human_bytes(static_cast<double>(summary.bytes_down)),
+             human_bytes(static_cast<double>(summary.bytes_up)),
+             human_bytes(static_cast<double>(peak_memory())));
   if (watch.interrupted()) throw Stopped{watch.signal()};
 }
 

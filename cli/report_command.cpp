@@ -20,7 +20,7 @@
 #include "interrupt.h"
 #include "run_folders.h"
 #include "subfleet/base/file.h"
-#include "subfleet/base/text.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/charts/text_chart.h"
 #include "subfleet/error.h"
 #include "subfleet/page/output_file.h"
@@ -92,7 +92,7 @@ void write_files(const ReportRequest& request, std::span<const ReportedRun> runs
   std::FILE* notes = request.json ? stderr : stdout;
   const auto write = [&](std::string_view what, const std::filesystem::path& path, const std::string& text) {
     write_file(path, text);
-    fmt::print(notes, "{:<6} {}\n", what, one_line(path.string()));
+    fmt::print(notes, "{:<6} {}\n", what, path_name(path));
   };
   fmt::print(notes, "\n");
   if (const auto page = page_path(request)) write("page", *page, report_page(runs, comparison));
@@ -126,7 +126,7 @@ void watch(const ReportRequest& request) {
     for (const ReportedRun& run : runs) rounds.push_back(run.rounds.empty() ? 0 : run.rounds.back().round);
     if (rounds != written) {
       write_file(page, report_page(runs, compare_runs(runs, request.accuracy), Reload::kYes));
-      if (!written) fmt::print("watching; open {}\n", one_line(page.string()));
+      if (!written) fmt::print("watching; open {}\n", path_name(page));
       std::fflush(stdout);
       written = std::move(rounds);
     }

@@ -16,6 +16,7 @@
 #include "help.h"
 #include "installed_files.h"
 #include "interrupt.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/report/reproduce_report.h"
@@ -104,13 +105,13 @@ void summarise(const Reproduction& work, const ReproduceOptions& options) {
   const auto seconds = work.pool().seconds(work.experiments());
   if (seconds && *seconds > 0)
     say(options, fmt::format("made in {}, all calls together", human_time(*seconds)));
-  const std::string folder = work.pool().path().string();
+  const std::string folder = path_name(work.pool().path());
   const auto has_runs = [&](const Experiment& one) {
     return one.kind == ExperimentKind::kRuns && std::ranges::any_of(work.pool().trials(one), is_finished);
   };
   const bool any_runs = std::ranges::any_of(work.experiments(), has_runs);
   say(options,
-      fmt::format("everything is in {}{}", (work.pool().path() / Reproduction::kTable).string(),
+      fmt::format("everything is in {}{}", path_name(work.pool().path() / Reproduction::kTable),
                   any_runs ? fmt::format("; pages of runs: subfleet report {}/runs/*", folder) : ""));
 }
 
@@ -120,7 +121,7 @@ void make_all(Reproduction& work, const ReproduceOptions& options) {
   ReproductionProgress progress(options);
   if (work.make_all(progress, [&] { return watch.interrupted(); })) return;
   say(options,
-      fmt::format("stopped; the same command goes on with what is in {}", work.pool().path().string()));
+      fmt::format("stopped; the same command goes on with what is in {}", path_name(work.pool().path())));
   throw Stopped{watch.signal()};
 }
 

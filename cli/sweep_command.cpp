@@ -13,6 +13,7 @@
 #include "group_progress.h"
 #include "help.h"
 #include "interrupt.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/report/sweep_report.h"
@@ -81,11 +82,12 @@ void train_all(SweepSession& session, const SweepPlan& plan, const std::vector<S
                const fs::path& folder, const SweepOptions& options) {
   const size_t left = session.prepare(trials);
   if (left == 0) return;
-  say(options, fmt::format("{}: {} runs to train on {}", plan.title, left, options.device.trainer("cpu")));
+  say(options,
+      fmt::format("{}: {} to train on {}", plan.title, counted(left, "run"), options.device.trainer("cpu")));
   const InterruptWatch watch;
   GroupProgress progress(options.quiet);
   if (session.train(progress, [&] { return watch.interrupted(); })) return;
-  say(options, fmt::format("stopped; the same command goes on with what is in {}", folder.string()));
+  say(options, fmt::format("stopped; the same command goes on with what is in {}", path_name(folder)));
   throw Stopped{watch.signal()};
 }
 
@@ -103,9 +105,9 @@ void sweep(const SweepOptions& options) {
       {.device = device, .threads = options.threads, .together = options.together.runs(device)});
   train_all(session, plan, trials, folder, options);
   session.write_results();
-  say(options, fmt::format("\n{}\neverything is in {}", sweep_table(session.results()), folder.string()));
+  say(options, fmt::format("\n{}\neverything is in {}", sweep_table(session.results()), path_name(folder)));
   if (all_diverged(session.results()))
-    throw failure(folder.string(), "every run diverged; lower server.lr or round.client_lr");
+    throw failure(path_name(folder), "every run diverged; lower server.lr or round.client_lr");
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ void train(const TrainingOptions& options, Ranks& ranks) {
     session.emplace(config, fleet, opened->now, options.initial());
     session->write_to(new_folder(options, config.code.family + "-" + config.server.optimizer));
   }
-  say(options,
-      fmt::format("{}, {} rounds, {}", describe(config, fleet), config.run.rounds, describe(opened->now)));
+  say(options, fmt::format("{}, {}, {}", describe(config, fleet), counted(config.run.rounds, "round"),
+                           describe(opened->now)));
   train_on(options, *session, fleet);
 }
 

@@ -11,6 +11,7 @@
 #include "checks.h"
 #include "interrupt.h"
 #include "subfleet/base/file.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/report/progress.h"
@@ -28,11 +29,11 @@ void print_result(const std::filesystem::path& folder, uint32_t round, const Fle
   const auto accuracy = final_accuracy(summary);
   const auto bytes = static_cast<double>(bytes_total(summary));
   const auto search_bytes = static_cast<double>(summary.search_bytes);
-  fmt::print("{} after {} rounds, {} exchanged{}; everything is in {}\n",
-             accuracy ? "test accuracy " + human_percent(accuracy) : "nothing to test with", round,
-             human_bytes(bytes),
+  fmt::print("{} after {}, {} exchanged{}; everything is in {}\n",
+             accuracy ? "test accuracy " + human_percent(accuracy) : "nothing to test with",
+             counted(round, "round"), human_bytes(bytes),
              search_bytes > 0 ? fmt::format(", {} of it in the search", human_bytes(search_bytes)) : "",
-             folder.string());
+             path_name(folder));
   if (const std::string traffic = fleet.traffic(); !traffic.empty()) fmt::print("{}\n", traffic);
 }
 
@@ -105,7 +106,7 @@ std::string describe(const Config& config, const Fleet& fleet) {
 
 std::string describe(const Provenance& now) {
   const Provenance::Session& session = now.sessions.back();
-  const std::string threads = fmt::format("{} thread{}", session.threads, session.threads == 1 ? "" : "s");
+  const std::string threads = counted(session.threads, "thread");
   if (session.ranks == 1) return fmt::format("on {} with {}", session.device, threads);
   return fmt::format("on {} with {} ranks of {}", session.device, session.ranks, threads);
 }
@@ -125,7 +126,7 @@ void train_on(const TrainingOptions& options, TrainingSession& session, const Fl
   progress.finish();
   if (!complete) {
     say(options, fmt::format("stopped after round {}; go on with: subfleet train --resume {}", run.round(),
-                             folder.string()));
+                             path_name(folder)));
     throw Stopped{watch.signal()};
   }
   if (!options.quiet) print_result(folder, run.round(), fleet);

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/text.h"
 #include "subfleet/charts/chart.h"
 #include "subfleet/charts/search_chart.h"
@@ -44,8 +45,8 @@ class SearchProgress final : public SearchObserver {
       std::string values;
       for (const size_t index : search.running())
         values += fmt::format("{}{}", values.empty() ? "" : ", ", search.candidates()[index].value);
-      fmt::print("step {}: {} = {}, {} rounds at most\n", search.steps().size() - 1, parameter_, values,
-                 search.round_limit());
+      fmt::print("step {}: {} = {}, {} at most\n", search.steps().size() - 1, parameter_, values,
+                 counted(search.round_limit(), "round"));
       std::fflush(stdout);
     }
     bar_.emplace(stdout, mode_,
@@ -101,8 +102,8 @@ std::string picture_of(const RateSearch& search, const std::string& parameter) {
 void train_winner(const TrainingOptions& options, SearchSession& session, const Fleet& fleet) {
   const auto winner = session.go_on_with_winner();
   const Config& config = winner->run().config();
-  say(options, fmt::format("{}, {} rounds, of which {} are done", describe(config, fleet), config.run.rounds,
-                           winner->run().round()));
+  say(options, fmt::format("{}, {}, of which {} are done", describe(config, fleet),
+                           counted(config.run.rounds, "round"), winner->run().round()));
   train_on(options, *winner, fleet);
 }
 
@@ -128,12 +129,13 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   }
   const std::filesystem::path path = session.path();
   const std::string& parameter = config.tune.parameter;
-  const std::string go_on = fmt::format("subfleet tune --resume {}", path.string());
+  const std::string go_on = fmt::format("subfleet tune --resume {}", path_name(path));
 
-  const std::string goal = search.plan().horizon > 0
-                               ? fmt::format("the end of {} rounds", search.plan().horizon)
-                               : fmt::format("a training accuracy of {} over {} rounds",
-                                             human_percent(search.plan().target), search.plan().window);
+  const std::string goal =
+      search.plan().horizon > 0
+          ? fmt::format("the end of {}", counted(search.plan().horizon, "round"))
+          : fmt::format("a training accuracy of {} over {}", human_percent(search.plan().target),
+                        counted(search.plan().window, "round"));
   say(options, fmt::format("{}, {}\nsearching {} for {}", describe(config, fleet), describe(opened->now),
                            parameter, goal));
   if (config.server.average > 0) {
@@ -148,10 +150,10 @@ void tune(const TuneCommand& command, Ranks& ranks) {
   say(options, fmt::format("\n{}\n{}\n{}", candidate_table(search, parameter), picture_of(search, parameter),
                            explain_cost(search)));
   const std::string what_came_of_it = explain_outcome(search, parameter);
-  if (search.outcome() != RateSearch::Outcome::kFound) throw failure(path.string(), what_came_of_it);
+  if (search.outcome() != RateSearch::Outcome::kFound) throw failure(path_name(path), what_came_of_it);
   say(options, what_came_of_it);
   if (!command.train || signal != 0) {
-    say(options, fmt::format("everything is in {}; train with it: {} --train", path.string(), go_on));
+    say(options, fmt::format("everything is in {}; train with it: {} --train", path_name(path), go_on));
     if (signal != 0) throw Stopped{signal};
     return;
   }

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "environment.h"
 #include "program.h"
 #include "subfleet/base/file.h"
 #include "subfleet/safetensors.h"
@@ -51,6 +53,27 @@ TEST(ReportCommand, ShowsTheSettingsThatDiffer) {
                                        "--out", (folder / "page.html").string()});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("code.layers.conv2.keep"), std::string::npos) << outcome.out;
+}
+
+TEST(ReportCommand, PrintsAsciiUnlessTheLocaleIsUtf8) {
+  const TemporaryFolder folder;
+  for (const char* seed : {"1", "2"}) {  // whose accuracy is a mean with an interval
+    make_folder(folder / seed);
+    write_file(folder / seed / "rounds.jsonl", to_json_line({.round = 1, .test_accuracy = 0.5}));
+    write_file(folder / seed / "config.toml", std::string("[run]\nseed = ") + seed + "\n");
+  }
+  const auto printed = [&](const char* locale) {
+    const Environment environment({{"LC_ALL", locale}});
+    const Outcome outcome = run_program({"report", (folder / "1").string(), (folder / "2").string(), "--out",
+                                         (folder / "page.html").string()});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_NE(printed("C.UTF-8").find("±"), std::string::npos);
+  const std::string ascii = printed("C");
+  EXPECT_NE(ascii.find("+-"), std::string::npos) << ascii;
+  EXPECT_TRUE(std::ranges::all_of(ascii, [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+      << ascii;
 }
 
 TEST(ReportCommand, WritesCsvAndLeavesOutTheFilesOfASweep) {

@@ -161,9 +161,8 @@ class RateSearch {
 //   1. For a sixteenth of the run, rates half a `delta` apart, moving outward while the best is outermost.
 //   2. As long, a quarter of a `delta` to either side of the best.
 //   3. The best two go on to an eighth of the run; the better one wins, and its run goes on to the end. If
-//   both are
-//      lost on the way, the next two follow.
-// A rate that is too high is told by its loss only after a while, and a rate that is a little too low has the
+//      both are lost on the way, the next two follow.
+// It takes a while until the loss shows that a rate is too high, and a rate that is a little too low has the
 // lower loss for long: noise is what early rounds show, and what a mean of the weights (server.average) takes
 // away at the end. So the search is short, and the run that it is for averages its weights.
 class HalvingSearch final : public RateSearch {

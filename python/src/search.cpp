@@ -21,9 +21,9 @@ void record(RateSearch& search, const std::vector<Round>& rounds) {
     throw bad_request("search", fmt::format("got {} results for {} running candidates", rounds.size(),
                                             search.running().size()));
   }
-  std::vector<CandidateRound> told;
-  for (const auto& [accuracy, loss] : rounds) told.push_back({.accuracy = accuracy, .loss = loss});
-  search.record(told);
+  std::vector<CandidateRound> results;
+  for (const auto& [accuracy, loss] : rounds) results.push_back({.accuracy = accuracy, .loss = loss});
+  search.record(results);
 }
 
 void bind_candidates(nb::module_& m) {

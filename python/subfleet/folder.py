@@ -55,7 +55,7 @@ class RunFolder:
 
 
 def read_run(folder: Union[str, "os.PathLike[str]"]) -> RunFolder:
-    """Reads a run folder. Raises Error if it is none, or if a file in it cannot be read."""
+    """Reads a run folder. Raises Error if it is no run folder, or if a file in it cannot be read."""
     return RunFolder(folder)
 
 

@@ -32,6 +32,12 @@ size_t character_bytes(std::string_view text) {
 
 }  // namespace
 
+std::string counted(uint64_t count, std::string_view noun) {
+  if (count == 1) return fmt::format("1 {}", noun);
+  if (noun.ends_with('y')) return fmt::format("{} {}ies", count, noun.substr(0, noun.size() - 1));
+  return fmt::format("{} {}s", count, noun);
+}
+
 std::string human_bytes(double bytes) {
   constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   if (!std::isfinite(bytes)) return "-";

@@ -33,6 +33,12 @@ TEST(Text, PercentOfNothingIsADash) {
   EXPECT_EQ(human_percent(std::numeric_limits<double>::quiet_NaN()), "-");
 }
 
+TEST(Text, OnlyOneIsSingular) {
+  EXPECT_EQ(counted(0, "round"), "0 rounds");
+  EXPECT_EQ(counted(1, "round"), "1 round");
+  EXPECT_EQ(counted(2, "query"), "2 queries");
+}
+
 TEST(Text, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(text_width("größe"), 5U);
   EXPECT_EQ(pad_left("größe", 7), "  größe");

@@ -10,7 +10,7 @@
 #include "data/deal.h"
 #include "data/sources.h"
 #include "subfleet/base/file.h"
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "data/glyph_strokes.h"
 #include "model/vocabulary.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/text.h"
-#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -14,7 +14,7 @@
 #include "data/glyph_strokes.h"
 #include "data/idx_file.h"
 #include "data/sources.h"
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

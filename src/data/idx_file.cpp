@@ -9,7 +9,7 @@
 #include <string>
 
 #include "data/unpacked_stream.h"
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -9,7 +9,7 @@
 #include "data/find_files.h"
 #include "data/leaf_shard.h"
 #include "data/sources.h"
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

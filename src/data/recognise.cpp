@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/find_files.h"
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "subfleet/base/mpirun.h"
+
 namespace subfleet {
 namespace {
 
@@ -49,9 +51,8 @@ size_t terminal_width(std::FILE* out) {
 
 Terminal look_at_terminal(std::FILE* out) {
   // mpirun gives rank 0 a terminal of its own and passes on what is drawn there, to a file, too.
-  const bool by_mpirun = !setting("OMPI_COMM_WORLD_SIZE").empty();
-  const bool interactive =
-      !by_mpirun && ::isatty(::fileno(out)) == 1 && setting("TERM") != "dumb" && !setting("TERM").empty();
+  const bool interactive = !started_by_mpirun() && ::isatty(::fileno(out)) == 1 &&
+                           setting("TERM") != "dumb" && !setting("TERM").empty();
   return {.interactive = interactive,
           .unicode = locale_is_utf8(),
           .colour = interactive && setting("NO_COLOR").empty(),

@@ -26,7 +26,7 @@ TEST(ShareInterval, IsWilsons) {
   EXPECT_NEAR(share_interval(0.8, 10).high, 0.9433, 1e-4);
 }
 
-TEST(ChanceOfUnlike, IsFishersExactTest) {
+TEST(FisherExactP, IsThatOfTheTables) {
   EXPECT_NEAR(fisher_exact_p(0, 10, 5, 10), 0.0325, 1e-4);
   EXPECT_NEAR(fisher_exact_p(5, 10, 0, 10), 0.0325, 1e-4);
   EXPECT_NEAR(fisher_exact_p(8, 10, 1, 10), 0.0055, 1e-4);

@@ -220,7 +220,7 @@ const std::vector<Key>& keys() {
       later(key("server.warmup", FIELD(schedules.server.warmup), "rounds in which the rate rises", true, {0, 4e9})),
       later(key("server.final", FIELD(schedules.server.final), "share of the rate at the horizon", true, kFinal)),
       later(key("server.horizon", FIELD(schedules.horizon), "the round in which schedules end; 0 is run.rounds as the run begins", true, {0, 4e9})),
-      later(key("server.average", FIELD(server.average), "decay per round of a mean of the weights, as in 0.95, which is tested and saved as the model; 0 is none", true, {0, 0.999999})),
+      later(key("server.average", FIELD(server.average), "decay per round of a mean of the weights, as in 0.95, which is tested and saved as the model; 0 turns it off", true, {0, 0.999999})),
       key("server.beta1", FIELD(server.beta1), "momentum", true, {0, 0.999999}),
       key("server.beta2", FIELD(server.beta2), "decay of the second moment", true, {0, 0.999999}),
       key("server.tau", FIELD(server.tau), "adaptivity; fedexp: added to its divisor", true, {1e-12, 1e6}),

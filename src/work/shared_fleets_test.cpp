@@ -31,7 +31,7 @@ TEST(SharedFleets, DataThatDoNotFitLeaveTheFleetBefore) {
 TEST(SharedFleets, AFleetThatCannotBeMadeIsNotKept) {
   SharedFleets fleets("abacus", 1);
   EXPECT_THROW(fleets.fleet(tiny_glyphs()), Error);
-  EXPECT_THROW(fleets.fleet(tiny_glyphs()), Error) << "again, not a fleet that is none";
+  EXPECT_THROW(fleets.fleet(tiny_glyphs()), Error) << "the first failure left no fleet behind";
 }
 
 }  // namespace

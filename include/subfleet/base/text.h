@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace subfleet {
 std::string human_bytes(double bytes);
 std::string human_time(double seconds);
 std::string human_percent(std::optional<double> fraction);
+
+// "1 round", "5 rounds", "2 queries".
+std::string counted(uint64_t count, std::string_view noun);
 
 // How many columns a UTF-8 text takes, one per code point.
 size_t text_width(std::string_view text);

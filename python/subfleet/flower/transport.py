@@ -13,7 +13,7 @@ from . import protocol, traffic
 from .nodes import Nodes
 from .replies import BadReply, NodeLost, line, pull_reply, seconds_after_objects
 
-_PUSHED_AT_ONCE = 4  # at most so many messages are in memory at a time
+_PUSHED_AT_ONCE = 4  # messages; the next one waits in memory
 _A_DAY = 86400.0
 _UPLOAD = 3.0  # seconds that an upload may take at the end of a round and be late; later it is unfinished
 

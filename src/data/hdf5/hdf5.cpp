@@ -12,7 +12,7 @@
 #include "data/hdf5/hdf5_file.h"
 #include "data/sources.h"
 #include "data/unpacked_stream.h"
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

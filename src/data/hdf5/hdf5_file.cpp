@@ -8,8 +8,8 @@
 #include <new>
 #include <numeric>
 
+#include "subfleet/base/path_name.h"
 #include "subfleet/base/text.h"
-#include "subfleet/data/path_name.h"
 #include "subfleet/error.h"
 
 namespace subfleet {

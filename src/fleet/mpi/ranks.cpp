@@ -13,6 +13,7 @@
 
 #include "fleet/mpi/communicator.h"
 #include "fleet/mpi/shared_work.h"
+#include "subfleet/base/mpirun.h"
 #include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/thread_pool.h"
@@ -27,14 +28,6 @@ struct Ranks::State {
 namespace {
 
 using mpi::Command;
-
-// Whether mpirun has started this process; alone there is no need for MPI.
-bool started_by_mpirun() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  return false;
-}
 
 // What all ranks do at once. After an error that they agree on, the others listen again.
 template <typename Work>

@@ -182,11 +182,11 @@ std::vector<std::vector<JobResult>> lead_training(const Communicator& ranks, Loc
   agree(ranks, fault_of([&] { results = own.train(share); }));
 
   // Every rank sends its results in the order of its jobs.
-  const std::vector<std::vector<FlatResult>> told = ranks.gather(flatten_all(results));
-  std::vector<size_t> taken(told.size(), 0);
+  const std::vector<std::vector<FlatResult>> gathered = ranks.gather(flatten_all(results));
+  std::vector<size_t> taken(gathered.size(), 0);
   std::vector<std::vector<JobResult>> all(cohorts.size());
   for (size_t i = 0; i < cohorts.size(); ++i) {
-    for (const uint32_t owner : owners[i]) all[i].push_back(unflatten(told[owner].at(taken[owner]++)));
+    for (const uint32_t owner : owners[i]) all[i].push_back(unflatten(gathered[owner].at(taken[owner]++)));
     cohorts[i].state->with_sum([&](PartialSum& sum) {
       ranks.reduce(sum.sums());
       // Who held what follows from the sub-models and the results, so it need not travel.

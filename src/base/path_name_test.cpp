@@ -1,4 +1,4 @@
-#include "subfleet/data/path_name.h"
+#include "subfleet/base/path_name.h"
 
 #include <gtest/gtest.h>
 
