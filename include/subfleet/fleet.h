@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -81,6 +82,12 @@ class Fleet {
 
   // How a state's whole model does on the fleet's test examples.
   virtual Evaluation evaluate(ServerState& state) = 0;
+
+  // As Trainer::stop_on(), for train() and evaluate() of the fleet.
+  virtual bool stop_on(const std::atomic<bool>& flag) {
+    static_cast<void>(flag);
+    return false;
+  }
 
   // What moving sums and weights between machines has cost so far, for people; empty if nothing moves.
   virtual std::string traffic() const { return {}; }

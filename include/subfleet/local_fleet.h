@@ -29,6 +29,7 @@ class LocalFleet final : public BatchFleet {
     return trainer_->make_state(model, options);
   }
   Evaluation evaluate(ServerState& state) override;
+  bool stop_on(const std::atomic<bool>& flag) override { return trainer_->stop_on(flag); }
 
   const SplitFederation& data() const { return data_; }
 

@@ -21,8 +21,11 @@ class RoundMasks {
   // One per droppable layer: whole code words, whatever the tiers.
   const std::vector<CodeBook>& books() const { return books_; }
 
+  uint32_t rows() const { return rows_; }
+
   // The units of every droppable layer that `client` keeps when it gets that row. In a weaker tier it keeps
   // the first of its word's units in the family's order, so the sub-models of one word's tiers are nested.
+  // Throws Error for a row that the books do not have.
   std::vector<std::vector<uint32_t>> kept(uint32_t row, uint32_t client) const;
 
   // The sub-model of these units.
@@ -33,6 +36,7 @@ class RoundMasks {
   std::vector<double> tiers_;
   bool rescale_;
   uint64_t seed_;
+  uint32_t rows_;
   std::vector<CodeBook> books_;
   std::vector<std::vector<uint32_t>> orders_;  // of the units of each layer; empty without tiers
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <future>
 #include <memory>
@@ -77,6 +78,10 @@ class Run {
 
   Evaluation evaluate() { return fleet_.evaluate(*state_); }
 
+  // Fleet::stop_on() of its fleet.
+  void stop_on(const std::atomic<bool>& flag) { can_be_stopped_ = fleet_.stop_on(flag); }
+  bool can_be_stopped() const { return can_be_stopped_; }
+
   uint32_t round() const { return round_; }  // rounds done
   const Config& config() const { return config_; }
   const ModelSpec& model() const { return model_; }
@@ -94,6 +99,7 @@ class Run {
   ModelSpec model_;
   std::unique_ptr<ServerState> state_;
   uint32_t round_ = 0;
+  bool can_be_stopped_ = false;
 
   // Who takes part in a round, and with which part of the model.
   struct Draw {

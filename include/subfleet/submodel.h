@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "subfleet/model.h"
@@ -30,6 +31,15 @@ class SubModel {
   // in inverted dropout, where a layer mixes them: LayerSpec::input_scale of spec(). Where only ReLU, pools
   // and flatten stand between, it is the output_scale of the layer that makes them, which is the same.
   SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale = false);
+
+  // One that is put together again from what another says of itself.
+  SubModel(ModelSpec spec, size_t size, size_t whole_size, std::vector<std::vector<uint32_t>> channel_groups,
+           std::vector<TensorPlan> tensors)
+      : spec_(std::move(spec)),
+        size_(size),
+        whole_size_(whole_size),
+        channel_groups_(std::move(channel_groups)),
+        tensors_(std::move(tensors)) {}
 
   const ModelSpec& spec() const { return spec_; }    // the smaller model
   size_t size() const { return size_; }              // its parameters

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,10 @@
 namespace subfleet {
 
 class ThreadPool;
+
+// Thrown by training and tests that were told to stop (Trainer::stop_on(), Fleet::stop_on()): nothing of them
+// is kept.
+struct Interrupted {};
 
 // Test examples are scored in chunks of this many, so that a mean has the same bits for any number of threads
 // and ranks.
@@ -38,6 +43,13 @@ class Trainer {
 
   // How a state's whole model does on the test set: the sums of `count` chunks, beginning with `first`.
   virtual std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) = 0;
+
+  // From here on train() and evaluate() look at the flag now and then, and throw Interrupted while it is set.
+  // The flag outlives the trainer. Returns whether this device can; if not, what it does ends first.
+  virtual bool stop_on(const std::atomic<bool>& flag) {
+    static_cast<void>(flag);
+    return false;
+  }
 };
 
 // `reference` (plain loops, the truth), `cpu` (oneDNN), `cuda` (one NVIDIA GPU) or `cuda-tf32` (the same with

@@ -16,10 +16,12 @@ class RoundObserver {
 };
 
 // One round. Tests it if it is due (run.eval_every, and the last round) and shows it to the observers in
-// order. Throws Diverged.
+// order. Throws Diverged, or Interrupted if a fleet that can stop was told to (Fleet::stop_on()); the round
+// then counts as not begun.
 RoundRecord train_round(Run& run, std::span<RoundObserver* const> observers);
 
-// Trains rounds up to run.rounds; asks `stop` before every round. Returns whether all rounds are done.
+// Trains rounds up to run.rounds; asks `stop` before every round, and again if the fleet was
+// interrupted: if it says no, the round is done anew. Returns whether all rounds are done.
 bool train(Run& run, std::span<RoundObserver* const> observers, const std::function<bool()>& stop);
 
 // Adds its test and its time, `seconds` plus the test's, to the round that the run has just done.

@@ -11,6 +11,7 @@ namespace nb = nanobind;
 // Python's own for ==; with nb::is_operator() a value of another type is simply not equal.
 inline const nb::sig kEqualSignature("def __eq__(self, other: object, /) -> bool");
 
+void bind_threads(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_codes(nb::module_& m);
 void bind_model(nb::module_& m);
@@ -27,5 +28,7 @@ void bind_remote(nb::module_& m);
 void bind_node(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_folder(nb::module_& m);
+void bind_states(nb::module_& m);      // of all that is pickled and copied
+void say_in_one_line(nb::module_& m);  // what a function does not take; the last
 
 }  // namespace subfleet::python

@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/error.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -34,7 +35,7 @@ nb::bytes encode(const NamedCodec& self, const In<float>& values, uint64_t seed,
   const RandomKey key = key_of(seed, draw, client, direction);
   std::vector<std::byte> message;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     self.codec->encode(span_of(values), key, message);
   }
   return bytes_of(message);
@@ -45,7 +46,7 @@ Out<float> decode(const NamedCodec& self, const nb::bytes& message, size_t value
   const RandomKey key = key_of(seed, draw, client, direction);
   std::vector<float> decoded;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     if (self.codec->encoded_size(values) != message.size())  // before the memory is taken
       throw bad_request(self.codec->name(), "the message does not hold that many values");
     decoded.resize(values);
@@ -59,7 +60,7 @@ Out<float> transmit(const NamedCodec& self, const In<float>& values, uint64_t se
   const RandomKey key = key_of(seed, draw, client, direction);
   std::vector<float> arrived(values.size());
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     std::ranges::copy(span_of(values), arrived.begin());
     self.codec->transmit(arrived, key);
   }

@@ -7,6 +7,8 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/codes/quality.h"
+#include "subfleet/error.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -14,7 +16,7 @@ namespace {
 Out<bool> code_book(const std::string& family, const BookRequest& request) {
   std::vector<unsigned char> bits;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     const CodeBook book = code_family(family).draw(request);
     bits.reserve(book.rows() * book.length());
     for (size_t row = 0; row < book.rows(); ++row) {
@@ -27,7 +29,11 @@ Out<bool> code_book(const std::string& family, const BookRequest& request) {
 }
 
 BookQuality quality(const In<bool, 2>& bits, bool shifts) {
-  const nb::gil_scoped_release release;
+  if (bits.shape(0) == 0 || bits.shape(1) == 0) {
+    throw bad_request("book", fmt::format("has {} rows of {} units; at least one of each is needed",
+                                          bits.shape(0), bits.shape(1)));
+  }
+  const WithoutGil release;
   CodeBook book(bits.shape(0), bits.shape(1));
   for (size_t row = 0; row < book.rows(); ++row) {
     for (size_t column = 0; column < book.length(); ++column)

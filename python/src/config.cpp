@@ -23,21 +23,79 @@ nb::object find(const Config& config, const std::string& name) {
   throw unknown_name("setting", name, known);
 }
 
+using Settings = nb::typed<nb::dict, nb::str, nb::any>;
+
+Settings settings_of(const Config& config) {
+  Settings all;
+  for (const Setting& s : settings(config)) all[s.name.c_str()] = value_of(s.value);
+  return all;
+}
+
+// All of them, or none: throws Error.
+void update(Config& config, nb::handle mapping) {
+  if (!nb::hasattr(mapping, "keys"))
+    throw bad_request("settings", "must be given by their names, as in {\"run.rounds\": 10}");
+  const nb::object dict = nb::borrow(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping);
+  Config changed = config;
+  apply(changed, nb::borrow<nb::dict>(dict));
+  config = std::move(changed);
+}
+
+// What a Mapping of Python's has.
+void bind_mapping(nb::class_<Config>& type) {
+  type.def("__getitem__", &find, nb::arg("name"))
+      .def("__len__", [](const Config& config) { return settings(config).size(); })
+      .def("__iter__", [](const Config& config) { return nb::iter(settings_of(config)); })
+      .def("__contains__",
+           [](const Config& config, nb::handle name) { return settings_of(config).contains(name); })
+      .def(
+          "keys", [](const Config& config) { return settings_of(config).attr("keys")(); },
+          "The names of all settings.")
+      .def(
+          "values", [](const Config& config) { return settings_of(config).attr("values")(); },
+          "Their values, in that order.")
+      .def(
+          "items", [](const Config& config) { return settings_of(config).attr("items")(); },
+          "Names and values.")
+      .def(
+          "get",
+          [](const Config& config, nb::handle name, nb::handle other) {
+            return settings_of(config).attr("get")(name, other);
+          },
+          nb::arg("name"), nb::arg("default").none() = nb::none(),
+          "A setting, or the default if there is no such setting.");
+}
+
+// The settings of a run, which another object than the run cannot change.
+void bind_run_config(nb::module_& m) {
+  const auto refuse = [](const RunConfig&, const nb::args&) {
+    throw bad_request("config", "a run's settings cannot change; change a copy: config.copy()");
+  };
+  nb::class_<RunConfig, Config>(m, "RunConfig",
+                                "The settings of a run, to be read; copy() gives some to change.")
+      .def("__setitem__", refuse, nb::sig("def __setitem__(self, name: str, value: object, /) -> None"))
+      .def("update", refuse,
+           nb::sig("def update(self, settings: collections.abc.Mapping[str, typing.Any]) -> None"),
+           "Raises Error.");
+}
+
 }  // namespace
 
 void bind_config(nb::module_& m) {
-  using Settings = nb::typed<nb::dict, nb::str, nb::any>;
-  nb::class_<Config>(m, "Config",
-                     "The settings of one federated training, by the names that `subfleet train --settings` "
-                     "lists: config[\"code.family\"] = \"gold\". Defaults are the paper's.")
-      .def(
+  nb::class_<Config> type(
+      m, "Config",
+      "The settings of one federated training, by the names that `subfleet train --settings` "
+      "lists: config[\"code.family\"] = \"gold\". Defaults are the paper's.");
+  bind_mapping(type);
+  type.def(
           "__init__",
-          [](Config* self, const Settings& settings) {
+          [](Config* self, nb::handle settings) {
             Config config;
-            apply(config, settings, "");
+            update(config, settings);
             new (self) Config(std::move(config));
           },
           nb::arg("settings") = nb::dict(),
+          nb::sig("def __init__(self, settings: collections.abc.Mapping[str, typing.Any] = {}) -> None"),
           "The defaults with these settings over them: {\"code.family\": \"gold\"}, or {\"code\": "
           "{\"family\": \"gold\"}}.")
       .def_static(
@@ -49,7 +107,6 @@ void bind_config(nb::module_& m) {
             return parse_config(read_file_or_pipe(path, kMostTextBytes), path.string());
           },
           nb::arg("path"), "The settings of a configuration file over the defaults.")
-      .def("__getitem__", &find, nb::arg("name"))
       .def(
           "__setitem__",
           [](Config& config, const std::string& name, nb::handle value) {
@@ -57,16 +114,11 @@ void bind_config(nb::module_& m) {
           },
           nb::arg("name"), nb::arg("value"))
       .def(
-          "update", [](Config& config, const Settings& settings) { apply(config, settings, ""); },
-          nb::arg("settings"), "Changes these settings.")
-      .def_prop_ro(
-          "settings",
-          [](const Config& config) {
-            Settings all;
-            for (const Setting& s : settings(config)) all[s.name.c_str()] = value_of(s.value);
-            return all;
-          },
-          "Every setting by its name.")
+          "update", [](Config& config, nb::handle settings) { update(config, settings); },
+          nb::arg("settings"),
+          nb::sig("def update(self, settings: collections.abc.Mapping[str, typing.Any]) -> None"),
+          "Changes these settings, or none of them if one is wrong.")
+      .def_prop_ro("settings", &settings_of, "Every setting by its name.")
       .def_prop_ro_static(
           "help",
           [](nb::handle) {
@@ -101,6 +153,7 @@ void bind_config(nb::module_& m) {
         }
         return fmt::format("Config({})", changed);
       });
+  bind_run_config(m);
 }
 
 }  // namespace subfleet::python

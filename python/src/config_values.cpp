@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include "subfleet/error.h"
+#include "subfleet/run.h"
 
 namespace subfleet::python {
 namespace {
@@ -23,6 +24,17 @@ nb::object object_of(const toml::node& node) {
 
 }  // namespace
 
+uint32_t draw_of(const Config& config, uint32_t round) {
+  if (round == 0) throw bad_request("round", "is counted from 1");
+  return draw_of_round(config, round);
+}
+
+std::string utf8_of(const std::string& what, nb::handle text) {
+  std::string utf8;
+  if (!nb::try_cast(text, utf8)) throw bad_request(what, "must be plain text in UTF-8");
+  return utf8;
+}
+
 nb::object value_of(const std::string& toml) {
   return object_of(*toml::parse("value = " + toml).get("value"));
 }
@@ -31,11 +43,11 @@ nb::object value_of(const std::string& toml) {
 std::string text_of(const std::string& name, nb::handle value) {
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value) ? "true" : "false";
   if (nb::isinstance<nb::str>(value)) {
-    std::string text = nb::cast<std::string>(value);
+    std::string text = utf8_of(name, value);
     const bool quoted = text.starts_with('"') || text.starts_with('\'');  // would be taken for TOML's quotes
     return quoted ? nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(value)) : text;
   }
-  if (nb::hasattr(value, "__fspath__")) return nb::cast<std::string>(nb::str(value));
+  if (nb::hasattr(value, "__fspath__")) return utf8_of(name, nb::str(value));
   if (nb::hasattr(value, "tolist"))  // an array of numpy's, or one of its numbers
     return text_of(name, value.attr("tolist")());
   if (nb::isinstance<nb::int_>(value) || nb::isinstance<nb::float_>(value))
@@ -51,7 +63,7 @@ std::string text_of(const std::string& name, nb::handle value) {
 
 void apply(Config& config, const nb::dict& values, const std::string& prefix) {
   for (const auto& [key, value] : values) {
-    const std::string name = prefix + nb::cast<std::string>(nb::str(key));
+    const std::string name = prefix + utf8_of("setting", nb::str(key));
     if (nb::isinstance<nb::dict>(value)) {
       apply(config, nb::borrow<nb::dict>(value), name + ".");
     } else {

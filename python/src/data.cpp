@@ -1,5 +1,6 @@
 #include "subfleet/data.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -9,6 +10,8 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/config.h"
+#include "subfleet/error.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -20,7 +23,7 @@ template <typename Read>
 Pair arrays_of(const SplitFederation& data, Read&& read) {
   Examples examples;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     examples = read();
   }
   const Shape shape = data.all().input();
@@ -29,9 +32,9 @@ Pair arrays_of(const SplitFederation& data, Read&& read) {
           array_of(std::move(examples.labels), {count})};
 }
 
-// Raises IndexError.
 void check_client(const SplitFederation& data, uint32_t client) {
-  if (client >= data.clients()) throw nb::index_error("there is no such client");
+  if (client < data.clients()) return;
+  throw bad_request("client", fmt::format("{} is not there; they are 0 to {}", client, data.clients() - 1));
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ void bind_data(nb::module_& m) {
       .def(
           "__init__",
           [](SplitFederation* self, const Config& config) {
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             new (self) SplitFederation(open_split_federation(config.data));
           },
           nb::arg("config"))
@@ -78,8 +81,15 @@ void bind_data(nb::module_& m) {
           "The test examples of every client, or of clients drawn by data.seed until there are `limit`.")
       .def(
           "class_name",
-          [](const SplitFederation& data, uint32_t label) { return data.all().class_name(label); },
-          nb::arg("label"), "What the class is called, for pictures.");
+          [](const SplitFederation& data, uint32_t label) {
+            if (label >= data.all().classes())
+              throw bad_request("label", fmt::format("{} of {} classes", label, data.all().classes()));
+            return data.all().class_name(label);
+          },
+          nb::arg("label"), "What the class is called, for pictures.")
+      .def("__repr__", [](const SplitFederation& data) {
+        return fmt::format("Data({} clients, {} classes)", data.clients(), data.all().classes());
+      });
   m.def("data_source_names", &data_source_names, "What data.source can be.");
 }
 

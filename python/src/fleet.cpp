@@ -1,5 +1,6 @@
 #include "fleet.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -13,6 +14,7 @@
 #include "subfleet/error.h"
 #include "subfleet/local_fleet.h"
 #include "subfleet/trainer.h"
+#include "threads.h"
 
 namespace subfleet::python {
 
@@ -25,6 +27,7 @@ BoundLocalFleet::BoundLocalFleet(const Config& config, const std::string& device
   fleet = std::make_unique<LocalFleet>(open_split_federation(config.data), device, *pool,
                                        config.run.eval_samples);
   workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
+  data = config.data;
 }
 
 void bind_fleet(nb::module_& m) {
@@ -37,14 +40,18 @@ void bind_fleet(nb::module_& m) {
                      const Shape shape = self.fleet->input();
                      return std::tuple(shape.channels, shape.height, shape.width);
                    })
-      .def_prop_ro("device", [](const BoundFleet& self) { return self.workers.device; });
+      .def_prop_ro("device", [](const BoundFleet& self) { return self.workers.device; })
+      .def("__repr__", [](nb::pointer_and_handle<BoundFleet> self) {
+        return fmt::format("{}({} clients, {})", nb::cast<std::string>(self.h.type().attr("__name__")),
+                           self.p->fleet->clients(), self.p->workers.device);
+      });
   nb::class_<BoundLocalFleet, BoundFleet>(m, "LocalFleet",
                                           "Every client in this process. Several runs with the same data can "
                                           "share one, one after the other.")
       .def(
           "__init__",
           [](BoundLocalFleet* self, const Config& config, const std::string& device, size_t threads) {
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             new (self) BoundLocalFleet(config, device, threads);
           },
           nb::arg("config"), nb::arg("device") = "cpu", nb::arg("threads") = 0,

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "subfleet/data.h"
 #include "subfleet/fleet.h"
 #include "subfleet/store/session.h"
 #include "subfleet/thread_pool.h"
@@ -13,9 +15,10 @@ namespace subfleet::python {
 // What Python knows as a fleet: a Run takes any of them. Each kind of fleet derives from it and fills it in.
 struct BoundFleet {
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<Fleet> fleet;  // after the pool, which it may use
-  Workers workers;               // for the provenance of runs
-  std::recursive_mutex in_use;   // a round or a test; a callback may ask for another test
+  std::unique_ptr<Fleet> fleet;     // after the pool, which it may use
+  Workers workers;                  // for the provenance of runs
+  std::optional<DataOptions> data;  // that it has; empty: clients elsewhere have them
+  std::recursive_mutex in_use;      // a round or a test; a callback may ask for another test
 
   virtual ~BoundFleet() = default;
 };

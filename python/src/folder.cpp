@@ -11,10 +11,12 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "subfleet/error.h"
 #include "subfleet/safetensors.h"
 #include "subfleet/store/run_folder.h"
 #include "subfleet/store/run_writer.h"
 #include "subfleet/store/saved_config.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -26,7 +28,7 @@ using Tensors = nb::typed<nb::dict, nb::str, Out<float>>;
 std::tuple<Tensors, Metadata> read_tensors(const fs::path& path) {
   TensorFile file;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     file = load_safetensors(path);
   }
   Tensors tensors;
@@ -45,13 +47,16 @@ void write_tensors(const fs::path& path, const nb::dict& tensors, const Metadata
   std::vector<Any> arrays;
   std::vector<TensorView> views;
   for (const auto& [name, value] : tensors) {
-    arrays.push_back(nb::cast<Any>(value));
-    const Any& array = arrays.back();
-    TensorView view{.name = nb::cast<std::string>(name), .shape = {}, .values = span_of(array)};
+    TensorView view{};
+    if (!nb::try_cast(name, view.name)) throw bad_request("tensors", "must be arrays by their names");
+    Any array;
+    if (!nb::try_cast(value, array)) throw bad_request(view.name, "must be an array of float32");
+    arrays.push_back(array);
+    view.values = span_of(array);
     for (size_t i = 0; i < array.ndim(); ++i) view.shape.push_back(array.shape(i));
     views.push_back(std::move(view));
   }
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   save_safetensors(path, views, metadata);
 }
 
@@ -63,7 +68,7 @@ void bind_folder(nb::module_& m) {
       .def(
           "__init__",
           [](RunSummary* self, const fs::path& folder) {
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             new (self) RunSummary(load_run(folder));
           },
           nb::arg("folder"))
@@ -87,7 +92,7 @@ void bind_folder(nb::module_& m) {
         std::tuple<ModelSpec, std::vector<float>> trained;
         auto& [model, weights] = trained;
         {
-          const nb::gil_scoped_release release;
+          const WithoutGil release;
           model = resolve_model(RunWriter::config(folder).model);
           weights = RunWriter::weights(folder, model);
         }

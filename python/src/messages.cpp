@@ -10,12 +10,14 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "config_values.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
 #include "subfleet/fleet/remote/job_runner.h"
 #include "subfleet/random.h"
 #include "subfleet/run.h"
 #include "subfleet/trainer.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -57,7 +59,7 @@ class BoundJob : public JobMessage {
 
 UpdateMessage reply(BoundJob& job, const In<float>& trained, uint32_t examples, double loss,
                     double accuracy) {
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   std::vector<float> update = job.given_weights();
   check_size("trained weights", trained.size(), update.size());
   make_update(span_of(trained), update);
@@ -92,11 +94,11 @@ Out<float> augmented(BoundJob& job, const In<float>& examples, uint32_t seen) {
 JobMessage make_job(const ModelSpec& model, const Config& config, uint32_t round, uint32_t row,
                     uint32_t client, const In<float>& whole) {
   check_size("weights", whole.size(), parameter_count(model));
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   JobMessage job{.model = model_text(model),
                  .code = config.code,
                  .seed = config.run.seed,
-                 .draw = draw_of_round(config, round),
+                 .draw = draw_of(config, round),
                  .rows = config.round.clients,
                  .row = row,
                  .client = client,
@@ -150,14 +152,14 @@ void bind_job_message(nb::module_& m) {
           nb::arg("model"), nb::arg("config"), nb::arg("round"), nb::arg("row"), nb::arg("client"),
           nb::arg("weights"),
           "The job of the client with that row in a round, counted from 1; `weights` are the whole model's.")
-      .def("submodel", &BoundJob::submodel, nb::rv_policy::reference_internal,
-           nb::call_guard<nb::gil_scoped_release>(), "The sub-model that the message names.")
+      .def("submodel", &BoundJob::submodel, nb::rv_policy::reference_internal, nb::call_guard<WithoutGil>(),
+           "The sub-model that the message names.")
       .def(
           "given_weights",
           [](BoundJob& job) {
             std::vector<float> weights;
             {
-              const nb::gil_scoped_release release;
+              const WithoutGil release;
               weights = job.given_weights();
             }
             return array_of(std::move(weights));
@@ -178,6 +180,11 @@ void bind_job_message(nb::module_& m) {
           "augment", &augmented, nb::arg("examples"), nb::arg("seen"),
           "Examples, flat and one after the other, as the client sees them: mirrored and moved as `flip` and "
           "`crop` say. `seen` is how many it has seen before.")
+      .def("__repr__",
+           [](const BoundJob& job) {
+             return fmt::format("JobMessage(client {}, row {} of {}, draw {}, {} bytes)", job.client, job.row,
+                                job.rows, job.draw, job.weights.size());
+           })
       .def(
           "encode", [](const BoundJob& job) { return bytes_of(encode(job)); }, "As it travels.")
       .def_static(
@@ -202,6 +209,11 @@ void bind_messages(nb::module_& m) {
           "update", [](const UpdateMessage& message) { return bytes_of(message.update); },
           [](UpdateMessage& message, const nb::bytes& update) { message.update = copy_of(update); },
           "As it travels.")
+      .def("__repr__",
+           [](const UpdateMessage& u) {
+             return fmt::format("UpdateMessage(row {}, {} examples, loss {:.4f}, {} bytes)", u.row,
+                                u.examples, u.loss, u.update.size());
+           })
       .def(
           "encode", [](const UpdateMessage& message) { return bytes_of(encode(message)); }, "As it travels.")
       .def_static(
@@ -216,7 +228,7 @@ void bind_messages(nb::module_& m) {
       "example_orders",
       [](const Config& config, uint32_t round, uint32_t client, uint32_t examples) {
         return orders_of({.seed = config.run.seed,
-                          .round = draw_of_round(config, round),
+                          .round = draw_of(config, round),
                           .client = client,
                           .purpose = Purpose::kBatchOrder},
                          config.round, examples);

@@ -1,6 +1,7 @@
 #include "subfleet/model.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -11,6 +12,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "subfleet/server/message.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -66,7 +68,10 @@ void bind_model(nb::module_& m) {
                         "A graph of layers that ends in one number per class; the loss is softmax "
                         "cross-entropy. Weights are one flat float32 array.")
       .def(
-          "__init__", [](ModelSpec* self, const std::string& what) { new (self) ModelSpec(model_of(what)); },
+          "__init__",
+          [](ModelSpec* self, const std::filesystem::path& what) {
+            new (self) ModelSpec(model_of(what.string()));
+          },
           nb::arg("what"), "A model of the zoo by its name, a model file (FILE.toml), or such a file's text.")
       .def_ro("name", &ModelSpec::name)
       .def_prop_ro(
@@ -107,7 +112,7 @@ void bind_model(nb::module_& m) {
           [](const ModelSpec& model, uint64_t seed) {
             std::vector<float> weights;
             {
-              const nb::gil_scoped_release release;
+              const WithoutGil release;
               weights = initial_weights(model, seed);
             }
             return array_of(std::move(weights));

@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The words of Subfleet's C++ API. Import `subfleet`, which has all of them.";
   m.def(
       "version", [] { return std::string(subfleet::version()); }, "The version of this build.");
+  bind_threads(m);
   bind_errors(m);
   bind_codes(m);
   bind_model(m);
@@ -27,4 +28,6 @@ NB_MODULE(_core, m) {
   bind_node(m);
   bind_search(m);
   bind_folder(m);
+  bind_states(m);
+  say_in_one_line(m);
 }

@@ -12,6 +12,7 @@
 #include "subfleet/config.h"
 #include "subfleet/fleet/remote/job_runner.h"
 #include "subfleet/fleet/remote/node_data.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -44,7 +45,7 @@ void bind_node(nb::module_& m) {
           "__init__",
           [](BoundNode* self, const Config& config,
              const std::optional<std::pair<uint32_t, uint32_t>>& clients, const std::string& device) {
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             new (self) BoundNode(config, clients, device);
           },
           nb::arg("config"), nb::arg("clients").none() = nb::none(), nb::arg("device") = "cpu",
@@ -66,12 +67,15 @@ void bind_node(nb::module_& m) {
             const std::span<const std::byte> bytes = span_of(job);
             std::vector<std::byte> message(bytes.begin(), bytes.end()), update;
             {
-              const nb::gil_scoped_release release;
+              const WithoutGil release;
               update = self.run(std::move(message));
             }
             return bytes_of(update);
           },
-          nb::arg("job"), "The encoded UpdateMessage for an encoded JobMessage. Raises Error.");
+          nb::arg("job"), "The encoded UpdateMessage for an encoded JobMessage. Raises Error.")
+      .def("__repr__", [](const BoundNode& self) {
+        return fmt::format("JobRunner({} clients)", self.data.clients().size());
+      });
 }
 
 }  // namespace subfleet::python

@@ -1,19 +1,35 @@
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "arrays.h"
 #include "bindings.h"
+#include "subfleet/config.h"
 #include "subfleet/error.h"
 #include "subfleet/server_optimizer.h"
 #include "subfleet/thread_pool.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
+
+// The options checked as the settings server.* are, with the rate that 0 stands for.
+OptimizerOptions checked_options(const OptimizerOptions& options) {
+  Config config;
+  config.server = options;
+  for (const Setting& setting : settings(config)) {
+    if (setting.name.starts_with("server.")) set(config, setting.name, setting.value);
+  }
+  validate(config);
+  return config.server;
+}
 
 // An optimizer with threads of its own.
 struct Optimizer {
@@ -21,20 +37,37 @@ struct Optimizer {
   size_t weights;
   ThreadPool pool;
   std::unique_ptr<ServerOptimizer> rule;
+  std::mutex in_step = {};
 
-  Optimizer(OptimizerOptions chosen, size_t count, size_t threads)
-      : options(std::move(chosen)), weights(count), pool(threads) {
-    if (options.lr == 0) options.lr = default_server_lr(options.optimizer);
-    rule = make_server_optimizer(options, weights);
-  }
+  Optimizer(const OptimizerOptions& chosen, size_t count, size_t threads)
+      : options(checked_options(chosen)),
+        weights(count),
+        pool(threads),
+        rule(make_server_optimizer(options, weights)) {}
 
   void step(const InOut<float>& values, const PartialSum& updates, const std::vector<JobResult>& results,
             std::optional<double> lr) {
     check_size("weights", values.size(), weights);
     check_size("updates", updates.size(), weights);
-    const nb::gil_scoped_release release;
-    if (!rule->step(span_of(values), updates, {.lr = lr.value_or(options.lr), .results = results}, pool))
-      throw failure(options.optimizer, "the weights are no longer finite; a lower lr may help");
+    if (lr && !(*lr >= 0 && *lr <= 1e6))
+      throw bad_request("lr", fmt::format("{} is not between 0 and 1000000", *lr));
+    if (wants_squared_norms(options.optimizer) && results.empty()) {
+      throw bad_request(
+          "results",
+          fmt::format("{} needs those of the clients, with examples and squared norms", options.optimizer));
+    }
+    const WithoutGil release;
+    const std::lock_guard lock(in_step);
+    const std::vector<float> before(values.data(), values.data() + values.size());
+    std::vector<std::vector<float>> moments;
+    for (const ServerOptimizer::MutableMoment& moment : rule->moments())
+      moments.emplace_back(moment.values.begin(), moment.values.end());
+    if (rule->step(span_of(values), updates, {.lr = lr.value_or(options.lr), .results = results}, pool))
+      return;
+    std::ranges::copy(before, values.data());
+    for (size_t i = 0; i < moments.size(); ++i)
+      std::ranges::copy(moments[i], rule->moments()[i].values.begin());
+    throw failure(options.optimizer, "the weights would no longer be finite; a lower lr may help");
   }
 };
 
@@ -65,7 +98,11 @@ void bind_results(nb::module_& m) {
       .def_rw("accuracy", &JobResult::accuracy)
       .def_rw("squared_norm", &JobResult::squared_norm, "Of its update; `fedexp` wants it.")
       .def_rw("bytes_down", &JobResult::bytes_down)
-      .def_rw("bytes_up", &JobResult::bytes_up);
+      .def_rw("bytes_up", &JobResult::bytes_up)
+      .def("__repr__", [](const JobResult& r) {
+        return fmt::format("JobResult({}, {} examples, loss {:.4f}, accuracy {:.4f})",
+                           outcome_name(r.outcome), r.examples, r.loss, r.accuracy);
+      });
 }
 
 }  // namespace

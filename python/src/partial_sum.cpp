@@ -16,6 +16,7 @@ Out<double> mean(const PartialSum& sum) {
 
 }  // namespace
 
+// Several threads may add to one sum: the GIL, which is kept, is its lock.
 void bind_partial_sum(nb::module_& m) {
   nb::class_<PartialSum>(
       m, "PartialSum",
@@ -26,18 +27,17 @@ void bind_partial_sum(nb::module_& m) {
       .def(
           "add",
           [](PartialSum& sum, const SubModel& held, const In<float>& update, uint32_t examples) {
-            const nb::gil_scoped_release release;
-            return sum.add(held, span_of(update), examples);
+            return sum.add(held, span_of(update), examples) && examples > 0;
           },
           nb::arg("held"), nb::arg("update"), nb::arg("examples"),
-          "Adds one client's update of the weights that it held. False, and nothing is added, if a value is "
-          "not finite or not below 64: the client diverged.")
+          "Adds one client's update of the weights that it held, from any thread. False, and nothing is "
+          "added, "
+          "if a value is not finite or not below 64 (the client diverged), or without examples.")
       .def(
           "add_difference",
           [](PartialSum& sum, const SubModel& held, const In<float>& whole, const In<float>& trained,
              uint32_t examples) {
-            const nb::gil_scoped_release release;
-            return sum.add_difference(held, span_of(whole), span_of(trained), examples);
+            return sum.add_difference(held, span_of(whole), span_of(trained), examples) && examples > 0;
           },
           nb::arg("held"), nb::arg("whole"), nb::arg("trained"), nb::arg("examples"),
           "The same for the float32 difference of a client's trained weights and those of the whole model "
@@ -45,7 +45,7 @@ void bind_partial_sum(nb::module_& m) {
           "it was given.")
       .def("add_holder", &PartialSum::add_holder, nb::arg("held"), nb::arg("examples"),
            "Counts a client among the holders of its weights, without an update.")
-      .def("merge", &PartialSum::merge, nb::arg("other"), nb::call_guard<nb::gil_scoped_release>(),
+      .def("merge", &PartialSum::merge, nb::arg("other"),
            "Adds another sum: of another thread, machine or part of the clients.")
       .def("clear", &PartialSum::clear, "Forgets all that was added.")
       .def("mean", &mean, "Each weight's mean update over those who held it; 0 where nobody did.")

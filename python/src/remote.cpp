@@ -3,18 +3,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "arrays.h"
 #include "bindings.h"
 #include "fleet.h"
+#include "progress_lines.h"
 #include "run.h"
 #include "subfleet/data/absent.h"
 #include "subfleet/error.h"
 #include "subfleet/fleet/remote/remote_fleet.h"
-#include "subfleet/report/progress.h"
-#include "subfleet/report/round_progress.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -22,33 +19,42 @@ namespace {
 // A transport that is a Python object with the methods of Transport. Called by a thread without the GIL.
 class PythonTransport final : public Transport {
  public:
-  explicit PythonTransport(nb::object object) : object_(std::move(object)) {}
+  explicit PythonTransport(nb::object object) : object_(std::move(object)) {
+    for (const char* method : {"send", "next", "close", "on_result"}) {
+      if (!nb::hasattr(object_, method))
+        throw bad_request("transport", fmt::format("has no method {}()", method));
+    }
+  }
   ~PythonTransport() override {
-    const nb::gil_scoped_acquire acquire;
+    const WithGil acquire;
     object_.reset();
   }
 
   void send(const Outgoing& message) override {
-    const nb::gil_scoped_acquire acquire;
+    const WithGil acquire;
     object_.attr("send")(message.number, std::string(kind_name(message.kind)), message.client,
                          bytes_of(message.message));
   }
 
   std::optional<Arrival> next(double seconds) override {
-    const nb::gil_scoped_acquire acquire;
+    const WithGil acquire;
     const nb::object arrival = object_.attr("next")(seconds);
     if (arrival.is_none()) return std::nullopt;
+    if (!nb::isinstance<Arrival>(arrival))
+      throw bad_request("transport", "next() must return an Arrival or None");
     return std::move(nb::cast<Arrival&>(arrival));  // it was made for us
   }
 
   Traffic close(uint64_t number) override {
-    const nb::gil_scoped_acquire acquire;
-    const auto [down, up] = nb::cast<std::pair<uint64_t, uint64_t>>(object_.attr("close")(number));
-    return {down, up};
+    const WithGil acquire;
+    std::pair<uint64_t, uint64_t> moved;
+    if (!nb::try_cast(object_.attr("close")(number), moved))
+      throw bad_request("transport", "close() must return the bytes down and up that moved, as (0, 0)");
+    return {moved.first, moved.second};
   }
 
   void on_result(uint64_t number, const JobResult& result) override {
-    const nb::gil_scoped_acquire acquire;
+    const WithGil acquire;
     object_.attr("on_result")(number, std::string(outcome_name(result.outcome)), result.why);
   }
 
@@ -61,7 +67,7 @@ struct BoundRemoteFleet final : BoundFleet {
   BoundRemoteFleet(const Config& config, nb::object python, uint32_t clients, bool test,
                    const std::string& device, size_t threads)
       : transport(std::move(python)) {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     const ModelSpec model = resolve_model(config.model);
     pool = std::make_unique<ThreadPool>(threads);
     here = std::make_unique<LocalFleet>(
@@ -80,46 +86,13 @@ struct BoundRemoteFleet final : BoundFleet {
             .clients = clients,
             .patience = {.deadline = config.round.deadline, .min_replies = config.round.min_replies}});
     workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
+    if (test) data = config.data;
   }
   // Members go before what BoundFleet holds, but its fleet uses them, and `here` its pool.
   ~BoundRemoteFleet() override { fleet.reset(); }
 
   PythonTransport transport;
   std::unique_ptr<LocalFleet> here;
-};
-
-// The lines that `subfleet train` shows without a terminal, for callers that print them elsewhere.
-class ProgressLines {
- public:
-  explicit ProgressLines(BoundRun& run)
-      : stream_(::open_memstream(&text_, &size_)),
-        progress_(stream_, Progress::Mode::kLines,
-                  {.rounds = run.run().config().run.rounds,
-                   .start_round = run.run().round(),
-                   .width = [] { return size_t{120}; }}),
-        shown_(progress_, run.bytes()) {}
-  ~ProgressLines() {
-    progress_.finish();
-    std::fclose(stream_);
-    std::free(text_);
-  }
-  ProgressLines(const ProgressLines&) = delete;
-  ProgressLines& operator=(const ProgressLines&) = delete;
-
-  std::string after(BoundRun& run, const RoundRecord& record) {
-    shown_.round_done(run.run(), record);
-    std::fflush(stream_);
-    std::string lines(text_ + taken_, size_ - taken_);
-    taken_ = size_;
-    return lines;
-  }
-
- private:
-  char* text_ = nullptr;
-  size_t size_ = 0, taken_ = 0;
-  std::FILE* stream_;
-  Progress progress_;
-  RoundProgress shown_;
 };
 
 void bind_arrivals(nb::module_& m) {
@@ -143,7 +116,13 @@ void bind_arrivals(nb::module_& m) {
           [](uint64_t number, const std::string& why) {
             return Arrival{.number = number, .kind = Arrival::Kind::kRefused, .why = why};
           },
-          nb::arg("number"), nb::arg("why"), "An answer that is no reply.");
+          nb::arg("number"), nb::arg("why"), "An answer that is no reply.")
+      .def("__repr__", [](const Arrival& a) {
+        if (a.kind == Arrival::Kind::kReply)
+          return fmt::format("Arrival(reply to {}, {} bytes)", a.number, a.reply.size());
+        return fmt::format("Arrival({} {}: {})", a.number,
+                           a.kind == Arrival::Kind::kLost ? "lost" : "refused", a.why);
+      });
 }
 
 }  // namespace
@@ -169,9 +148,16 @@ void bind_remote(nb::module_& m) {
           "`test`: whether the server has the data of the settings data.*, to test with. 0 clients: as many "
           "as these data have.");
   nb::class_<ProgressLines>(m, "ProgressLines", "What `subfleet train` shows without a terminal.")
-      .def(nb::init<BoundRun&>(), nb::arg("run"), "For the rounds that the run has yet to do.")
-      .def("after", &ProgressLines::after, nb::arg("run"), nb::arg("record"),
-           "The lines to show after a round; often empty.");
+      .def(
+          "__init__",
+          [](ProgressLines* self, BoundRun& run) { new (self) ProgressLines(run.run(), run.bytes()); },
+          nb::arg("run"), "For the rounds that the run has yet to do.")
+      .def(
+          "after",
+          [](ProgressLines& self, BoundRun& run, const RoundRecord& record) {
+            return self.after(run.run(), record);
+          },
+          nb::arg("run"), nb::arg("record"), "The lines to show after a round; often empty.");
 }
 
 }  // namespace subfleet::python

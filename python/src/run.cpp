@@ -7,13 +7,23 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <optional>
 
 #include "arrays.h"
 #include "bindings.h"
 #include "config_values.h"
+#include "progress_lines.h"
+#include "subfleet/base/text.h"
+#include "subfleet/charts/chart.h"
+#include "subfleet/error.h"
+#include "subfleet/report/curves.h"
 #include "subfleet/store/session.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -25,14 +35,32 @@ SharedFleet local_fleet(const Config& config, const std::string& device, size_t 
   return std::make_shared<BoundLocalFleet>(config, device, threads);
 }
 
-std::unique_ptr<BoundRun> resume(const std::filesystem::path& folder, const nb::dict& changed,
+// Throws Error unless the fleet has the data of these settings.
+void check_data(Config config, const BoundFleet& fleet) {
+  if (!fleet.data) return;
+  Config its = config;
+  its.data = *fleet.data;
+  for (Config* each : {&config, &its}) {
+    if (!each->data.path.empty()) each->data.path = std::filesystem::weakly_canonical(each->data.path);
+  }
+  const std::vector<Setting> wanted = settings(config), there = settings(its);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].value == there[i].value) continue;
+    throw bad_request(wanted[i].name,
+                      fmt::format("is {} here and {} in the fleet; a run has its fleet's data",
+                                  wanted[i].value, there[i].value));
+  }
+}
+
+std::unique_ptr<BoundRun> resume(const std::filesystem::path& given, const nb::dict& changed,
                                  SharedFleet fleet, const std::optional<std::string>& device,
                                  size_t threads) {
+  const std::filesystem::path folder = std::filesystem::absolute(given);
   RunWriter writer = RunWriter::reopen(folder);
   const Config config = resumed_config(writer.config(), [&](Config& saved) { apply(saved, changed); });
   std::unique_ptr<BoundRun> run;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     const Provenance before = RunWriter::provenance(folder);
     if (!fleet) fleet = local_fleet(config, device.value_or(last_device(before)), threads);
     run = std::make_unique<BoundRun>(config, std::move(fleet), std::move(writer), before);
@@ -42,17 +70,35 @@ std::unique_ptr<BoundRun> resume(const std::filesystem::path& folder, const nb::
   return run;
 }
 
+// Whether a callback has returned False, Python's or numpy's. Anything else that counts as false is no
+// answer.
+bool is_false(nb::handle answer) {
+  const auto type = nb::cast<std::string>(answer.type().attr("__name__"));
+  return (type == "bool" || type == "bool_") && PyObject_IsTrue(answer.ptr()) == 0;
+}
+
 // Calls a Python function after each round, and looks for Ctrl-C before it. What either raises is kept until
 // the round's files are written.
 class PythonObserver final : public RoundObserver {
  public:
-  PythonObserver(nb::handle run, nb::handle callback) : run_(run), callback_(callback) {}
+  PythonObserver(const SignalWatch& watch, nb::handle run, nb::handle callback)
+      : watch_(watch), run_(run), callback_(callback) {}
 
-  void round_done(Run&, const RoundRecord& record) override {
-    if (callback_.is_none()) return;
-    const nb::gil_scoped_acquire acquire;
+  // Shows the rounds as lines of Python's sys.stdout.
+  void print_to(nb::object out, BoundRun& run) {
+    out_ = std::move(out);
+    lines_.emplace(run.run(), run.bytes());
+  }
+
+  void round_done(Run& run, const RoundRecord& record) override {
+    if (!lines_ && callback_.is_none()) return;
+    const WithGil acquire;
     try {
-      stop_ = callback_(run_, record).is(nb::handle(Py_False));
+      if (lines_) {
+        out_.attr("write")(lines_->after(run, record));
+        out_.attr("flush")();
+      }
+      if (!callback_.is_none()) stop_ = is_false(callback_(run_, record));
     } catch (const nb::python_error&) {
       raised_ = std::current_exception();
     }
@@ -60,8 +106,8 @@ class PythonObserver final : public RoundObserver {
 
   bool stop() {
     if (raised_ || stop_) return true;
-    const nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) raised_ = std::make_exception_ptr(nb::python_error());
+    const WithGil acquire;
+    if (watch_.handler_raised()) raised_ = std::make_exception_ptr(nb::python_error());
     return raised_ != nullptr;
   }
 
@@ -70,18 +116,27 @@ class PythonObserver final : public RoundObserver {
   }
 
  private:
+  const SignalWatch& watch_;
   nb::handle run_, callback_;
+  nb::object out_;
+  std::optional<ProgressLines> lines_;
   bool stop_ = false;
   std::exception_ptr raised_;
 };
 
 bool train(nb::pointer_and_handle<BoundRun> self, nb::handle callback, bool progress) {
-  nb::module_::import_("sys").attr("stdout").attr("flush")();  // the bar is C's
-  PythonObserver observer(self.h, callback);
+  const nb::module_ sys = nb::module_::import_("sys");
+  const nb::object out = sys.attr("stdout");
+  const bool shows = progress && !out.is_none();
+  const bool bar = shows && out.is(sys.attr("__stdout__")) && nb::cast<bool>(out.attr("isatty")());
+  if (bar) out.attr("flush")();  // the bar is C's
+  const SignalWatch watch;
+  PythonObserver observer(watch, self.h, callback);
+  if (shows && !bar) observer.print_to(out, *self.p);
   bool complete = false;
   {
-    const nb::gil_scoped_release release;
-    complete = self.p->train(progress, observer, [&] { return observer.stop(); });
+    const WithoutGil release;
+    complete = self.p->train(bar, observer, [&] { return observer.stop(); });
   }
   observer.raise();
   return complete;
@@ -115,12 +170,18 @@ void bind_records(nb::module_& m) {
                            r.round, r.train_loss, r.train_accuracy_median,
                            r.test_accuracy ? fmt::format(", test_accuracy={:.4f}", *r.test_accuracy) : "");
       });
+  const auto of_tested = [](double (Evaluation::*figure)() const) {
+    return [figure](const Evaluation& e) {
+      return e.examples == 0 ? std::nullopt : std::optional<double>((e.*figure)());
+    };
+  };
   nb::class_<Evaluation>(m, "Evaluation", "How the whole model does on the test examples.")
       .def_ro("examples", &Evaluation::examples)
       .def_ro("correct", &Evaluation::correct)
-      .def_prop_ro("accuracy", &Evaluation::accuracy)
-      .def_prop_ro("loss", &Evaluation::mean_loss, "Mean over the examples.")
+      .def_prop_ro("accuracy", of_tested(&Evaluation::accuracy), "None without examples.")
+      .def_prop_ro("loss", of_tested(&Evaluation::mean_loss), "Mean over the examples; None without.")
       .def("__repr__", [](const Evaluation& e) {
+        if (e.examples == 0) return std::string("Evaluation(no examples)");
         return fmt::format("Evaluation(accuracy={:.4f}, loss={:.4f}, examples={})", e.accuracy(),
                            e.mean_loss(), e.examples);
       });
@@ -129,23 +190,72 @@ void bind_records(nb::module_& m) {
 void bind_training(nb::class_<BoundRun>& run) {
   run.def("train", &train, nb::arg("callback").none() = nb::none(), nb::arg("progress") = false,
           "Trains to the last round, run.rounds, and finishes the folder. `callback(run, record)` is called "
-          "after every round; if it returns False, training stops there, as with Ctrl-C, and can go on. "
-          "`progress` shows what `subfleet train` shows. Returns whether all rounds are done. Raises "
-          "Diverged.")
-      .def("step", &BoundRun::step, nb::call_guard<nb::gil_scoped_release>(),
-           "One round, tested where its turn has come (run.eval_every) and written to the folder.")
-      .def("finish", &BoundRun::finish, nb::call_guard<nb::gil_scoped_release>(),
+          "after every round; if it returns False, training stops there and can go on. Ctrl-C stops within a "
+          "round, which then counts as not begun. `progress` shows what `subfleet train` shows. Returns "
+          "whether "
+          "all rounds are done. Raises Diverged.")
+      .def(
+          "step", [](BoundRun& self) { return interruptible([&] { return self.step(); }); },
+          "One round, tested where its turn has come (run.eval_every) and written to the folder.")
+      .def("finish", &BoundRun::finish, nb::call_guard<WithoutGil>(),
            "Writes the folder's model.safetensors, report.html and a checkpoint; train() does it by itself.")
-      .def("evaluate", &BoundRun::evaluate, nb::call_guard<nb::gil_scoped_release>(),
-           "Tests the whole model now.")
+      .def(
+          "evaluate", [](BoundRun& self) { return interruptible([&] { return self.evaluate(); }); },
+          "Tests the whole model now.")
+      .def("close", &BoundRun::close, nb::call_guard<WithoutGil>(),
+           "Lets go of the folder, so that another Run can go on with it. This one trains no further.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); },
+          nb::sig("def __enter__(self) -> Run"))
+      .def("__exit__",
+           [](BoundRun& self, const nb::args& raised) {
+             const bool whole = raised[0].is_none();
+             const WithoutGil release;
+             if (whole) self.finish();
+             self.close();
+           })
       .def(
           "set_weights",
           [](BoundRun& self, const In<float>& weights) {
             check_size("weights", weights.size(), self.run().weights().size());
-            const nb::gil_scoped_release release;
+            const WithoutGil release;
             self.set_weights(span_of(weights));
           },
           nb::arg("weights"), "Goes on from these; the optimizer's moments stay as they are.");
+}
+
+// A picture of how the accuracy rose, for notebooks; empty without rounds.
+std::string curve_html(const std::string& name, const std::vector<RoundRecord>& rounds) {
+  if (rounds.empty()) return "";
+  ReportedRun run;
+  run.name = name;
+  run.rounds = rounds;
+  const std::span<const ReportedRun> runs(&run, 1);
+  const bool tested =
+      std::ranges::any_of(rounds, [](const RoundRecord& r) { return r.test_accuracy.has_value(); });
+  const Chart chart = tested ? accuracy_over_rounds(runs) : training_accuracy_over_rounds(runs);
+  return fmt::format("<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">", escape_markup(chart.title),
+                     base64(svg_file(chart)));
+}
+
+std::string repr(BoundRun& self) {
+  const Config& config = self.run().config();
+  return fmt::format("Run({}, {}, {}, round {} of {}{})", self.run().model().name, config.code.family,
+                     config.server.optimizer, self.run().round(), config.run.rounds,
+                     self.folder() ? ", " + self.folder()->string() : "");
+}
+
+void bind_reprs(nb::module_& m, nb::class_<BoundRun>& run) {
+  run.def("__repr__", &repr)
+      .def(
+          "_repr_html_",
+          [](BoundRun& self) {
+            return fmt::format("<p>{}</p>{}", escape_markup(repr(self)),
+                               curve_html(self.run().model().name, self.records()));
+          },
+          "What a notebook shows.");
+  m.def("curve_html", &curve_html, nb::arg("name"), nb::arg("rounds"),
+        "A picture of these rounds' accuracies, as HTML; empty without rounds.");
 }
 
 }  // namespace
@@ -160,10 +270,14 @@ void bind_run(nb::module_& m) {
          "__init__",
          [](BoundRun* self, const Config& config, SharedFleet fleet, const std::string& device,
             size_t threads, const Path& init, const Path& out) {
-           const nb::gil_scoped_release release;
+           const WithoutGil release;
            Config checked = config;
            validate(checked);
-           if (!fleet) fleet = local_fleet(checked, device, threads);
+           if (!fleet) {
+             fleet = local_fleet(checked, device, threads);
+           } else {
+             check_data(checked, *fleet);
+           }
            new (self) BoundRun(checked, std::move(fleet), init, out);
          },
          nb::arg("config"), nb::arg("fleet").none() = nb::none(), nb::arg("device") = "cpu",
@@ -180,7 +294,8 @@ void bind_run(nb::module_& m) {
       .def_prop_ro(
           "round", [](BoundRun& self) { return self.run().round(); }, "Rounds done.")
       .def_prop_ro(
-          "config", [](BoundRun& self) { return Config(self.run().config()); }, "A copy.")
+          "config", [](BoundRun& self) { return RunConfig(self.run().config()); },
+          "Its settings, to be read.")
       .def_prop_ro(
           "model", [](BoundRun& self) { return ModelSpec(self.run().model()); }, "What is trained.")
       .def_prop_ro(
@@ -206,6 +321,7 @@ void bind_run(nb::module_& m) {
           },
           "What the server's optimizer keeps: read-only views, like the weights.");
   bind_training(run);
+  bind_reprs(m, run);
 }
 
 }  // namespace subfleet::python

@@ -42,10 +42,18 @@ class BoundRun {
   bool train(bool progress, RoundObserver& more, const std::function<bool()>& stop);
   // Writes the folder's model and page, and a checkpoint.
   void finish();
+  // Lets go of the folder; the run trains no further.
+  void close();
+  // Every round that the run has done, in earlier sessions too.
+  const std::vector<RoundRecord>& records() const { return records_; }
 
  private:
+  void check_open() const;
+
   std::shared_ptr<BoundFleet> fleet_;
   TrainingSession session_;
+  std::vector<RoundRecord> records_;
+  bool closed_ = false;
   std::optional<std::string> warning_;
 };
 

@@ -78,7 +78,11 @@ void bind_plan(nb::module_& m) {
       .def_ro("outward", &SearchPlan::outward)
       .def_ro("target", &SearchPlan::target)
       .def_ro("window", &SearchPlan::window)
-      .def_ro("max_rounds", &SearchPlan::max_rounds);
+      .def_ro("max_rounds", &SearchPlan::max_rounds)
+      .def("__repr__", [](const SearchPlan& plan) {
+        return fmt::format("SearchPlan(start={:.4g}, target={:.4g}, delta={:.4g}, steps={})", plan.start,
+                           plan.target, plan.delta, plan.steps);
+      });
 }
 
 }  // namespace
@@ -91,6 +95,11 @@ void bind_search(nb::module_& m) {
       "The paper's search (Verardo et al., Algorithm 1) without the training: the caller "
       "asks running() which candidates need a round, trains them and passes the results to record().")
       .def(nb::init<const SearchPlan&>(), nb::arg("plan"))
+      .def("__repr__",
+           [](const RateSearch& search) {
+             return fmt::format("RateSearch({} candidates, {} running)", search.candidates().size(),
+                                search.running().size());
+           })
       .def_prop_ro("candidates", &RateSearch::candidates, nb::rv_policy::copy)
       .def("running", &RateSearch::running,
            "The indices of the candidates that take part in the next round; empty once the search is over.")

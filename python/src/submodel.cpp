@@ -8,9 +8,11 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "config_values.h"
 #include "subfleet/config.h"
 #include "subfleet/round_masks.h"
 #include "subfleet/run.h"
+#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -21,7 +23,7 @@ Out<float> gather(const SubModel& submodel, const In<float>& whole) {
   check_size("weights", whole.size(), submodel.whole_size());
   std::vector<float> sub(submodel.size());
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     submodel.gather(span_of(whole), sub);
   }
   return array_of(std::move(sub));
@@ -30,7 +32,7 @@ Out<float> gather(const SubModel& submodel, const In<float>& whole) {
 void scatter(const SubModel& submodel, const In<float>& sub, const InOut<float>& whole) {
   check_size("weights of the sub-model", sub.size(), submodel.size());
   check_size("weights", whole.size(), submodel.whole_size());
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   submodel.scatter(span_of(sub), span_of(whole));
 }
 
@@ -51,20 +53,23 @@ void bind_masks(nb::module_& m) {
       .def(
           "__init__",
           [](RoundMasks* self, const ModelSpec& model, const Config& config, uint32_t round) {
-            const nb::gil_scoped_release release;
-            new (self) RoundMasks(model, config.code, config.run.seed, draw_of_round(config, round),
-                                  config.round.clients);
+            const WithoutGil release;
+            new (self)
+                RoundMasks(model, config.code, config.run.seed, draw_of(config, round), config.round.clients);
           },
           nb::arg("model"), nb::arg("config"), nb::arg("round"), "Rounds are counted from 1.")
       .def("kept", &RoundMasks::kept, nb::arg("row"), nb::arg("client") = 0,
            "The units of every droppable layer that the client keeps when it gets that row. The client only "
            "matters where code.tiers has several.")
       .def("submodel", &RoundMasks::submodel, nb::arg("row"), nb::arg("client") = 0,
-           "The sub-model of these units.");
+           "The sub-model of these units.")
+      .def("__repr__", [](const RoundMasks& masks) {
+        return fmt::format("RoundMasks({} rows of {} layers)", masks.rows(), masks.books().size());
+      });
   m.def(
       "sample_clients",
       [](const Config& config, uint32_t round, uint32_t clients) {
-        return sample_clients(config.run.seed, draw_of_round(config, round), config.round.clients, clients);
+        return sample_clients(config.run.seed, draw_of(config, round), config.round.clients, clients);
       },
       nb::arg("config"), nb::arg("round"), nb::arg("clients"),
       "Which of `clients` clients take part in a round, in the order of the code books' rows.");

@@ -4,6 +4,10 @@ The words are those of the C++ API and of the program `subfleet`; docs/python.md
 Every error is a `subfleet.Error` with one line that says what is wrong and what would be right.
 """
 
+import collections.abc
+import copyreg
+
+from . import _core
 from ._core import (
     Arrival,
     BookQuality,
@@ -50,6 +54,7 @@ from ._core import (
     version,
     whole_model,
 )
+from ._signatures import show_signatures
 from .folder import RunFolder, read_run
 from .rate_search import search
 from .tensors import flat_weights, named_weights
@@ -57,6 +62,10 @@ from .tensors import flat_weights, named_weights
 __version__ = version()
 for _error in (Error, RequestError, Diverged):
     _error.__module__ = "subfleet"
+collections.abc.Mapping.register(Config)
+for _kind in (Config, _core.RunConfig):  # a copy of a run's settings can be changed
+    copyreg.pickle(_kind, lambda config: (Config, (config.settings,)))
+show_signatures(globals())
 
 __all__ = [
     "Arrival",

@@ -18,6 +18,8 @@ SUPPORTED = (
     "Linear, Conv2d, Embedding, LSTM, ReLU, MaxPool2d, AdaptiveAvgPool2d(1), AvgPool2d over everything, Flatten, "
     "Dropout and Identity, one after the other"
 )
+# Where an nn.Module keeps what is called besides its forward.
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 AFTER_LSTM = "follows an LSTM, of which the last step is to be taken first: x[:, -1]"
 
 
@@ -120,6 +122,8 @@ class _Chain:
         reader = MODULES.get(type(module))
         if reader is None:
             raise refuse(_call(node), f"a {type(module).__name__} is not supported; a module may have {SUPPORTED}")
+        if any(True for _ in module.parameters()) and any(getattr(module, kind, None) for kind in HOOKS):
+            raise refuse(_call(node), "has hooks, as weight_norm and prune make them, which a smaller layer would not have")
         path = str(node.target)
         if any(layer.path == path for layer in self.layers):
             raise refuse(_call(node), "is called twice; every layer has weights of its own")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from pathlib import Path
@@ -22,6 +23,7 @@ class RunFolder:
         summary = _core.RunSummary(Path(folder))
         self.name: str = summary.name
         self.folder: Path = summary.folder
+        self._records = summary.rounds
         self.rounds: dict[str, np.ndarray] = _columns(summary.rounds)
         #: Exchanged by the other candidates of the search that the run won.
         self.search_bytes: int = summary.search_bytes
@@ -52,6 +54,9 @@ class RunFolder:
 
     def __repr__(self) -> str:
         return f"RunFolder({self.name}, {len(self.rounds['round'])} rounds)"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{_core.curve_html(self.name, self._records)}"
 
 
 def read_run(folder: Union[str, "os.PathLike[str]"]) -> RunFolder:

@@ -40,10 +40,12 @@ class TorchModel:
         their names, of which clients may hold a part; by default every one with weights but the first and the last.
         Raises Error for a module that is no chain of the usual layers."""
         self.module = module
+        _refuse_shared_weights(module)
         layers = read_layers(module, _example(module, input))
         self._paths = [layer.path for layer in layers if layer.path]
         if droppable is not None:
-            droppable = list(droppable)
+            names = {path.replace(".", "_"): path for path in self._paths}  # as model.droppable has them
+            droppable = [names.get(path, path) for path in droppable]
             for path in droppable:
                 if path not in self._paths:
                     raise RequestError(f"droppable: no layer is called '{path}' (known: {', '.join(self._paths)})")
@@ -67,6 +69,8 @@ class TorchModel:
             parent, _, name = path.rpartition(".")
             old = smaller.get_submodule(path)
             new = _resized(old, {key: t.shape for key, t in tensors.items() if key.startswith(path + ".")}, path)
+            for key, parameter in new.named_parameters():
+                parameter.requires_grad_(old.get_parameter(key).requires_grad)
             setattr(smaller.get_submodule(parent), name, new)
             _rescale(new, layer)
         smaller.load_state_dict(tensors, strict=False)
@@ -81,11 +85,15 @@ class TorchModel:
         examples: int,
     ) -> bool:
         """Adds what a client's module, given from `weights`, has learnt: `trained` is its state_dict. False, and nothing
-        is added, if a value is not finite or absurd."""
+        is added, if a value is not finite or absurd, or without examples."""
         return sum.add_difference(submodel, weights, self._flat(submodel.model, trained), examples)
 
     def _flat(self, model: Model, state: Mapping[str, torch.Tensor]) -> np.ndarray:
-        return flat_weights(model, {p.name: _numpy(state[key]) for p, key in zip(model.parameters, self._keys())})
+        keys = self._keys()
+        missing = next((key for key in keys if key not in state), None)
+        if missing is not None:
+            raise RequestError(f"{missing}: is missing among the trained tensors")
+        return flat_weights(model, {p.name: _numpy(state[key]) for p, key in zip(model.parameters, keys)})
 
     def _state(self, model: Model, weights: np.ndarray) -> dict[str, torch.Tensor]:
         tensors = named_weights(model, np.asarray(weights, np.float32))
@@ -194,15 +202,24 @@ def _rescale(module: nn.Module, layer: Layer) -> None:
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
+    return tensor.detach().to("cpu", torch.float32).numpy()
 
 
 def _example(module: nn.Module, input: Sequence[int]) -> torch.Tensor:
     if len(input) != 3:
         raise RequestError("input: must be (channels, height, width), as in (1, 28, 28), or (1, steps, 1) of a text")
+    like = next(module.parameters(), torch.empty(0))
     if any(isinstance(child, nn.Embedding) for child in module.modules()):
-        return torch.zeros((1, input[1]), dtype=torch.long)
-    return torch.zeros((1, *input))
+        return torch.zeros((1, input[1]), dtype=torch.long, device=like.device)
+    return torch.zeros((1, *input), dtype=like.dtype, device=like.device)
+
+
+def _refuse_shared_weights(module: nn.Module) -> None:
+    names: dict[int, str] = {}
+    for path, child in module.named_modules():
+        for key, parameter in child.named_parameters(prefix=path, recurse=False):
+            if names.setdefault(id(parameter), key) != key:
+                raise RequestError(f"module: {key} is the same tensor as {names[id(parameter)]}; every layer has its own")
 
 
 def _toml(name: str, input: Sequence[int], layers: list[ReadLayer], droppable: Optional[Iterable[str]]) -> str:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 
@@ -31,6 +32,12 @@ size_t character_bytes(std::string_view text) {
 }
 
 }  // namespace
+
+double number_in(std::string_view text) {
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
 
 std::string counted(uint64_t count, std::string_view noun) {
   if (count == 1) return fmt::format("1 {}", noun);

@@ -1,6 +1,7 @@
 #include "subfleet/thread_pool.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -24,6 +25,7 @@ struct ThreadPool::State {
   size_t failed_index = 0;
   std::exception_ptr failure;
   std::vector<std::thread> threads;
+  pid_t process = ::getpid();
 
   // Takes indices until there are no more. Called with the lock held; returns with it held.
   void drain(std::unique_lock<std::mutex>& lock, size_t worker) {
@@ -83,7 +85,14 @@ ThreadPool::ThreadPool(size_t threads) : state_(std::make_unique<State>()) {
   }
 }
 
-ThreadPool::~ThreadPool() { state_->stop(); }
+ThreadPool::~ThreadPool() {
+  // A child of fork() has none of the threads: it could neither join them nor free what they wait for.
+  if (state_->process != ::getpid()) {
+    static_cast<void>(state_.release());
+    return;
+  }
+  state_->stop();
+}
 
 size_t ThreadPool::threads() const { return state_->threads.size() + 1; }
 

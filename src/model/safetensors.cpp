@@ -48,9 +48,13 @@ uint64_t header_length(std::string_view start, size_t file_size, const std::stri
 void save_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                       const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  if (!metadata.empty()) header[kMetadataKey] = metadata;
   size_t offset = 0;
   for (const TensorView& tensor : tensors) {
+    if (tensor.name == kMetadataKey) {
+      throw bad_request(path.string(),
+                        "a tensor cannot be called '__metadata__', where the format has the metadata");
+    }
     const size_t end = offset + tensor.values.size_bytes();
     header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;

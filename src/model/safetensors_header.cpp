@@ -17,7 +17,6 @@ using Json = nlohmann::json;
 using Entry = SafetensorsHeader::Entry;
 
 constexpr size_t kMostDimensions = 32;
-constexpr std::string_view kMetadataKey = "__metadata__";
 
 struct Malformed {
   std::string why;

@@ -10,6 +10,8 @@
 
 namespace subfleet {
 
+inline constexpr const char* kMetadataKey = "__metadata__";
+
 // The JSON at the front of a safetensors file.
 struct SafetensorsHeader {
   struct Entry {

@@ -39,6 +39,7 @@ Score LocalSgd::train(const SubModel& submodel, std::span<float> weights, const 
   for (uint32_t epoch = 0; epoch < how.epochs; ++epoch) {
     order_examples(random, how, epoch, order_);
     for (size_t first = 0; first < order_.size(); first += how.batch) {
+      if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw Interrupted();
       const size_t count = std::min<size_t>(how.batch, order_.size() - first);
       const auto seen = static_cast<uint32_t>(epoch * order_.size() + first);
       fill_batch(examples, std::span(order_).subspan(first, count), seen, how, submodel.spec().input, order);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,12 +33,16 @@ class LocalSgd {
   Score train(const SubModel& submodel, std::span<float> weights, const Examples& examples,
               const LocalTraining& how, const RandomKey& order);
 
+  // train() throws Interrupted once the flag is set.
+  void stop_on(const std::atomic<bool>& flag) { stop_ = &flag; }
+
  private:
   // `seen` is how many examples the client has seen before.
   void fill_batch(const Examples& examples, std::span<const uint32_t> chosen, uint32_t seen,
                   const LocalTraining& how, const Shape& shape, RandomKey key);
 
   NetworkFactory make_network_;
+  const std::atomic<bool>* stop_ = nullptr;
   RecentlyUsed<ModelSpec, std::unique_ptr<Network>> networks_;
   std::vector<uint32_t> order_;  // of the examples
   Examples batch_;

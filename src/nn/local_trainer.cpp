@@ -71,6 +71,7 @@ class LocalTrainer final : public Trainer {
       worker.sum_is_for = nullptr;
     }
     pool_.parallel_for(places.size(), [&](size_t index, size_t worker) {
+      check_stop();
       const Cohort& cohort = cohorts[places[index].cohort];
       const Job& job = cohort.jobs[places[index].job];
       results[places[index].cohort][places[index].job] = run_job(job, cohort, workers_[worker]);
@@ -88,6 +89,7 @@ class LocalTrainer final : public Trainer {
     const size_t classes = class_count(model);
     std::vector<Evaluation> chunks(count);
     pool_.parallel_for(count, [&](size_t chunk, size_t index) {
+      check_stop();
       Worker& worker = workers_[index];
       const size_t begin = (first + chunk) * kEvaluationChunk;
       const size_t size = std::min(kEvaluationChunk, examples.count() - begin);
@@ -102,7 +104,17 @@ class LocalTrainer final : public Trainer {
     return chunks;
   }
 
+  bool stop_on(const std::atomic<bool>& flag) override {
+    stop_ = &flag;
+    for (Worker& worker : workers_) worker.client.sgd().stop_on(flag);
+    return true;
+  }
+
  private:
+  void check_stop() const {
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw Interrupted();
+  }
+
   // Weights and update pass through the codecs as they would over a network; what arrives is added.
   JobResult run_job(const Job& job, const Cohort& cohort, Worker& worker) {
     HostState& state = host_state(cohort.state);
@@ -142,6 +154,7 @@ class LocalTrainer final : public Trainer {
 
   ThreadPool& pool_;
   const ExampleSource& source_;
+  const std::atomic<bool>* stop_ = nullptr;
   std::vector<Worker> workers_;
   std::mutex handing_in_;
 };

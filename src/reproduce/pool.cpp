@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "search/search_value.h"
 #include "subfleet/base/file.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/search/candidate_runs.h"
 #include "subfleet/sweep/sweep_folder.h"
@@ -358,7 +359,7 @@ bool take_rates(Experiment& experiment, const Experiment& searches, const Pool& 
       }
       if (votes.empty()) return false;
       const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
-      run.config.server.lr = std::stod(fmt::format("{:.4g}", std::pow(10, most->first)));
+      run.config.server.lr = number_in(fmt::format("{:.4g}", std::pow(10, most->first)));
     }
   }
   return true;

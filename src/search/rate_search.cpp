@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/schedule.h"
 
@@ -231,7 +232,7 @@ bool RateSearch::refine() {
 // Four digits are as precise as a search in log10 can be, and can be typed.
 double RateSearch::value_at(double offset) const {
   const double value =
-      offset == 0 ? plan_.start : std::stod(fmt::format("{:.4g}", plan_.start * std::pow(10, offset)));
+      offset == 0 ? plan_.start : number_in(fmt::format("{:.4g}", plan_.start * std::pow(10, offset)));
   return plan_.whole ? std::round(value) : value;
 }
 

@@ -155,7 +155,7 @@ Key key(std::string name, Get get, std::string help, bool fixed = true, Range ra
     if constexpr (std::is_same_v<T, bool>) {
       return std::string(value ? "true" : "false");
     } else if constexpr (std::is_same_v<T, float>) {
-      return print_number(std::stod(fmt::format("{}", value)));
+      return print_number(number_in(fmt::format("{}", value)));
     } else if constexpr (std::is_floating_point_v<T>) {
       return print_number(value);
     } else if constexpr (std::is_arithmetic_v<T>) {
@@ -369,7 +369,7 @@ NumericSetting numeric_setting(const Config& config, std::string_view name) {
   const Key k = find_key(name);
   const std::string text = k.number && k.fixed ? k.print(config) : "";
   if (text.empty()) throw bad_request(name, "is no number that decides how a model learns, as server.lr is");
-  return {.value = std::stod(text), .low = k.number->low, .high = k.number->high, .whole = k.whole};
+  return {.value = number_in(text), .low = k.number->low, .high = k.number->high, .whole = k.whole};
 }
 
 Config parse_config(std::string_view text, std::string_view source) {

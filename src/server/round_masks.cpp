@@ -56,7 +56,7 @@ void check_order(const CodeFamily& family, const BookRequest& request, const std
 
 RoundMasks::RoundMasks(const ModelSpec& model, const CodeOptions& code, uint64_t seed, uint32_t round,
                        uint32_t rows)
-    : model_(model), tiers_(code.tiers), rescale_(code.rescale), seed_(seed) {
+    : model_(model), tiers_(code.tiers), rescale_(code.rescale), seed_(seed), rows_(rows) {
   check_code(model, code);
   for (const UnitGroup& group : droppable_groups(model)) {
     const LayerCode own = code.of(group.name);
@@ -76,6 +76,8 @@ RoundMasks::RoundMasks(const ModelSpec& model, const CodeOptions& code, uint64_t
 }
 
 std::vector<std::vector<uint32_t>> RoundMasks::kept(uint32_t row, uint32_t client) const {
+  if (row >= rows_)
+    throw bad_request("row", fmt::format("{} of {} rows, which are counted from 0", row, rows_));
   std::vector<std::vector<uint32_t>> kept;
   kept.reserve(books_.size());
   for (size_t layer = 0; layer < books_.size(); ++layer) {

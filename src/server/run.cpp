@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 #include "subfleet/round_masks.h"
 
@@ -58,6 +59,9 @@ std::vector<uint32_t> sample_clients(uint64_t seed, uint32_t draw, uint32_t coun
   Random random({.seed = seed, .round = draw, .purpose = Purpose::kSampleClients});
   std::unordered_set<uint32_t> taken;
   std::vector<uint32_t> chosen;
+  if (count > total) {
+    throw bad_request("round.clients", fmt::format("{} per round, but there are only {}", count, total));
+  }
   for (uint32_t last = total - count; last < total; ++last) {
     uint32_t client = random.below(last + 1);
     if (!taken.insert(client).second) {
@@ -149,7 +153,7 @@ RoundRecord Run::end_round(std::span<const JobResult> results) {
   RoundRecord record = summary_of(round_ + 1, results);
   if (!is_constant(config_.schedules.server)) record.server_rate = server_rate(config_, record.round);
   if (!is_constant(config_.schedules.clients))
-    record.client_rate = std::stod(fmt::format("{}", client_rate(config_, record.round)));
+    record.client_rate = number_in(fmt::format("{}", client_rate(config_, record.round)));
   const auto over = [&](std::string_view why) {
     return Diverged(failure(fmt::format("round {}", record.round), why), record);
   };

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,6 +16,24 @@
 #include "subfleet/error.h"
 
 namespace subfleet {
+namespace {
+
+using FileId = std::pair<dev_t, ino_t>;
+
+FileId id_of(int descriptor) {
+  struct stat status {};
+  ::fstat(descriptor, &status);
+  return {status.st_dev, status.st_ino};
+}
+
+// The lock files that this process holds.
+std::mutex held_mutex;
+std::set<FileId>& held() {
+  static std::set<FileId> all;
+  return all;
+}
+
+}  // namespace
 
 void check_empty(const std::filesystem::path& folder,
                  const std::function<bool(const std::filesystem::directory_entry&)>& may_stay) {
@@ -30,14 +51,21 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kLockFile;
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw cannot_write(path, errno);
+  const std::lock_guard lock(held_mutex);
+  const FileId id = id_of(descriptor_);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     ::close(descriptor_);
-    throw bad_request(folder.string(), "another process is at work in this folder");
+    throw bad_request(folder.string(), held().contains(id) ? "this process is at work in this folder already"
+                                                           : "another process is at work in this folder");
   }
+  held().insert(id);
 }
 
 FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  const std::lock_guard lock(held_mutex);
+  held().erase(id_of(descriptor_));
+  ::close(descriptor_);
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

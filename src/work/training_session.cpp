@@ -56,6 +56,11 @@ void TrainingSession::finish() {
   write_run_page(writer_->folder());
 }
 
+void TrainingSession::close() {
+  events_.reset();
+  writer_.reset();
+}
+
 void TrainingSession::round_done(Run& run, const RoundRecord& record) {
   bytes_ += record.bytes_down + record.bytes_up;
   if (!writer_) return;

@@ -9,6 +9,7 @@
 
 #include "search/memory_search.h"
 #include "subfleet/base/stopwatch.h"
+#include "subfleet/base/text.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -29,7 +30,7 @@ void add_searches(const Trial& trial, uint32_t classes, std::vector<MemorySearch
     return;
   }
   for (const double rate : trial.rates)
-    all.push_back(search_of_one(config, std::stod(fmt::format("{:.4g}", std::pow(10, rate))), classes));
+    all.push_back(search_of_one(config, number_in(fmt::format("{:.4g}", std::pow(10, rate))), classes));
 }
 
 // Saves the result of a trial, and returns it in a few words.

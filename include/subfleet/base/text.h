@@ -18,6 +18,10 @@ std::string human_percent(std::optional<double> fraction);
 // "1 round", "5 rounds", "2 queries".
 std::string counted(uint64_t count, std::string_view noun);
 
+// The number that a text of fmt's is; unlike std::stod it does not follow the locale. 0 for what is no
+// number.
+double number_in(std::string_view text);
+
 // How many columns a UTF-8 text takes, one per code point.
 size_t text_width(std::string_view text);
 

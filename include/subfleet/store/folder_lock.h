@@ -13,7 +13,7 @@ void check_empty(const std::filesystem::path& folder,
 // Keeps other processes out of a folder while it lives, by its file kLockFile.
 class FolderLock {
  public:
-  // Throws Error if another process holds it.
+  // Throws Error if another process holds it, or another FolderLock of this one.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;

@@ -49,6 +49,9 @@ class TrainingSession final : private RoundObserver {
   // Writes the folder's model, page and checkpoint. Does nothing without a folder.
   void finish();
 
+  // Lets go of the folder: another session can go on with it.
+  void close();
+
  private:
   void round_done(Run& run, const RoundRecord& record) override;
 

@@ -47,7 +47,7 @@ def client_numbers(text: Union[str, int]) -> list:
     for part in filter(None, (p.strip() for p in str(text).split(","))):
         first, _, last = part.partition("-")
         if not first.isdigit() or not (last or first).isdigit():
-            raise ValueError(f"clients: '{text}' is not like 3, 0-9 or 0-4,7")
+            raise _core.RequestError(f"clients: '{text}' is not like 3, 0-9 or 0-4,7")
         numbers.extend(range(int(first), int(last or first) + 1))
     return numbers
 
@@ -83,7 +83,7 @@ def trainer_client_app(device: str = "cpu") -> ClientApp:
             numbers = client_numbers(context.node_config.get("clients", ""))
             span = (numbers[0], numbers[-1]) if numbers else None
             if span and numbers != list(range(span[0], span[1] + 1)):
-                raise ValueError(f"clients: {numbers} are not one range, as in 0-9")
+                raise _core.RequestError(f"clients: {numbers} are not one range, as in 0-9")
             runners[device] = _core.JobRunner(_core.Config(settings), clients=span, device=device)
         return runners[device]
 
@@ -142,7 +142,7 @@ def job_app(answer: Callable, data: Callable, examples: Callable) -> ClientApp:
         job = _core.JobMessage.decode(protocol.JOB.unpack(message))
         mine = client_numbers(context.node_config.get("clients", ""))
         if mine and job.client not in mine:
-            raise ValueError(f"a job for client {job.client}, which is not here")
+            raise _core.RequestError(f"a job for client {job.client}, which is not here")
         return Message(protocol.UPDATE.pack(answer(job, context)), reply_to=message)
 
     return app
