@@ -65,6 +65,9 @@ class Remote(unittest.TestCase):
         run = subfleet.Run(settings, fleet=fleet)
         self.assertEqual(run.step().outcomes["trained"], 4)
         self.assertEqual(run.evaluate().examples, 0)
+        self.assertIsNone(run.evaluate().accuracy)
+        self.assertIsNone(run.evaluate().loss)
+        self.assertIn("no examples", repr(run.evaluate()))
         with self.assertRaisesRegex(subfleet.RequestError, "clients: must be given"):
             subfleet.RemoteFleet(settings, Here(settings), test=False)
 
@@ -80,6 +83,17 @@ class Remote(unittest.TestCase):
             run.step()
         self.assertEqual(run.round, 0)
         np.testing.assert_array_equal(run.weights, before)
+
+    def test_a_transport_that_answers_nonsense_is_told(self):
+        settings = config()
+        for method, answer in (("next", 3), ("next", b"x"), ("close", None), ("close", (-1, 0))):
+            transport = Here(settings)
+            setattr(transport, method, lambda *_: answer)
+            run = subfleet.Run(settings, fleet=subfleet.RemoteFleet(settings, transport))
+            with self.assertRaisesRegex(subfleet.Error, rf"transport: {method}\(\) must return"):
+                run.step()
+        with self.assertRaisesRegex(subfleet.Error, r"transport: has no method send\(\)"):
+            subfleet.RemoteFleet(settings, object())
 
 
 if __name__ == "__main__":

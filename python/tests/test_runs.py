@@ -1,7 +1,11 @@
 """Runs, their folders, the search, and agreement with the program `subfleet`."""
 
+import contextlib
 import gc
+import io
+import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +30,7 @@ class Runs(unittest.TestCase):
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.addCleanup(self._folder.cleanup)
-        self.folder = pathlib.Path(self._folder.name)
+        self.folder = pathlib.Path(self._folder.name).resolve()
 
     def test_a_callback_sees_every_round_and_can_stop_it(self):
         seen = []
@@ -238,6 +242,80 @@ class Runs(unittest.TestCase):
         subfleet.Run(config(), init=start, out=self.folder / "b").train()
         for name in (*FILES, "provenance.json"):
             self.assertEqual(*((self.folder / f / name).read_bytes() for f in "ab"), name)
+
+    def test_a_fleet_of_other_data_is_refused(self):
+        fleet = subfleet.LocalFleet(config())
+        with self.assertRaisesRegex(subfleet.Error, "data.seed: is 4 here and 3 in the fleet"):
+            subfleet.Run(config(data_seed=4), fleet)
+        subfleet.Run(config(server_lr=0.5), fleet)
+
+    def test_a_relative_folder_stays_where_it_is(self):
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder)
+        (self.folder / "elsewhere").mkdir()
+        run = subfleet.Run(config(), out="run")
+        read = subfleet.read_run("run")
+        os.chdir("elsewhere")
+        run.train()
+        self.assertEqual(run.folder, self.folder / "run")
+        self.assertEqual(list((self.folder / "elsewhere").iterdir()), [])
+        self.assertTrue((self.folder / "run" / "model.safetensors").exists())
+        self.assertIn("dense2.bias", read.weights)
+        os.chdir(self.folder)
+        del run
+        run = subfleet.Run.resume("run", {"run.rounds": 6})
+        os.chdir("elsewhere")
+        run.train()
+        self.assertEqual(subfleet.load_safetensors(self.folder / "run" / "model.safetensors")[1]["round"], "6")
+
+    def test_a_run_s_settings_are_only_read(self):
+        run = subfleet.Run(config())
+        for change in (lambda: run.config.__setitem__("run.rounds", 9), lambda: run.config.update({"run.rounds": 9})):
+            with self.assertRaisesRegex(subfleet.Error, "config: a run's settings cannot change"):
+                change()
+        self.assertEqual(run.config["run.rounds"], 4)
+        mine = run.config.copy()
+        mine["run.rounds"] = 9
+        self.assertEqual((mine["run.rounds"], run.config), (9, run.config.validate()))
+        self.assertIsInstance(run.config, subfleet.Config)
+        subfleet.Run(run.config)
+
+    def test_false_of_numpy_stops_and_0_does_not(self):
+        for answer, rounds in ((np.False_, 1), (False, 1), (0.0, 4), (None, 4), (np.True_, 4)):
+            run = subfleet.Run(config(), threads=1)
+            run.train(lambda run, record: answer)
+            self.assertEqual(run.round, rounds, repr(answer))
+
+    def test_progress_goes_where_print_goes(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            subfleet.Run(config()).train(progress=True)
+        self.assertRegex(out.getvalue(), r"round 4/4 .*test +[0-9.]+ %")
+
+    def test_a_second_train_counts_the_bytes_of_the_first(self):
+        run = subfleet.Run(config(), threads=1)
+        records, out = [], io.StringIO()
+        run.train(lambda run, record: records.append(record) or len(records) < 2)
+        with contextlib.redirect_stdout(out):     # with C14
+            run.train(lambda run, record: records.append(record), progress=True)
+        total = sum(r.bytes_down + r.bytes_up for r in records) / 1e6
+        self.assertAlmostEqual(float(re.findall(r"([0-9.]+) MB", out.getvalue())[-1]), total, delta=0.01 * total)
+
+    def test_with_a_run_the_folder_is_finished_and_free(self):
+        out = self.folder / "run"
+        with subfleet.Run(config(), out=out) as run:
+            run.step()
+        self.assertTrue((out / "model.safetensors").exists())
+        self.assertGreater(run.evaluate().examples, 0)
+        for call in (run.step, run.train, run.finish):
+            with self.assertRaisesRegex(subfleet.Error, "run: is closed"):
+                call()
+        with self.assertRaises(KeyError), subfleet.Run.resume(out) as run:
+            run.step()
+            raise KeyError
+        with subfleet.Run.resume(out) as run:
+            self.assertEqual(run.round, 1)
 
 
 class Search(unittest.TestCase):

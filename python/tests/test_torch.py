@@ -262,6 +262,47 @@ class Modules(unittest.TestCase):
         with self.assertRaisesRegex(subfleet.Error, "no layer is called 'hiden'"):
             TorchModel(Mixed(), (1, 28, 28), droppable=["hiden"])
 
+    def test_layers_that_are_frozen_stay_frozen(self):
+        module = Mixed()
+        module.mix.requires_grad_(False)
+        federated = TorchModel(module, (1, 28, 28))
+        sub = subfleet.RoundMasks(federated.model, config(code_family="balanced"), 1).submodel(0)
+        small = federated.client_module(sub, federated.weights())
+        self.assertEqual({name for name, p in small.named_parameters() if not p.requires_grad}, {"mix.weight", "mix.bias"})
+        before = {name: p.detach().clone() for name, p in small.named_parameters()}
+        x, y = torch.rand(10, 1, 28, 28), torch.randint(62, (10,))
+        train_locally(small, x, y, 0.1, 5, [np.arange(10)])
+        for name, p in small.named_parameters():
+            self.assertEqual(torch.equal(p, before[name]), name.startswith("mix."), name)
+
+    def test_modules_of_other_types(self):
+        plain = Mixed()
+        for dtype in (torch.float64, torch.bfloat16):
+            module = Mixed().to(dtype)
+            federated = TorchModel(module, (1, 28, 28))
+            sub = subfleet.RoundMasks(federated.model, config(code_family="balanced"), 1).submodel(0)
+            small = federated.client_module(sub, federated.weights())
+            self.assertEqual(next(small.parameters()).dtype, dtype)
+            sums = subfleet.PartialSum(federated.model.size)
+            self.assertTrue(federated.merge(sums, sub, federated.weights(), small.state_dict(), 3))
+            federated.load(TorchModel(plain, (1, 28, 28)).weights())
+            torch.testing.assert_close(module.out.bias.float(), plain.out.bias, atol=1e-2, rtol=1e-2)
+
+    def test_droppable_layers_have_the_model_s_names_or_the_module_s(self):
+        names = TorchModel(Mixed(), (1, 28, 28)).model.droppable
+        self.assertIn("features_3", names)
+        for droppable in (names, ["features.3", *names[1:]]):
+            self.assertEqual(TorchModel(Mixed(), (1, 28, 28), droppable=droppable).model.droppable, names)
+
+    def test_trained_tensors_that_are_missing(self):
+        federated = TorchModel(Mixed(), (1, 28, 28))
+        weights = federated.weights()
+        sums, whole = subfleet.PartialSum(weights.size), subfleet.whole_model(federated.model)
+        self.assertFalse(federated.merge(sums, whole, weights, Mixed().state_dict(), 0))
+        state = {key: value for key, value in Mixed().state_dict().items() if key != "mix.bias"}
+        with self.assertRaisesRegex(subfleet.Error, "mix.bias: is missing"):
+            federated.merge(sums, whole, weights, state, 3)
+
     def test_other_modules_are_refused_in_one_line(self):
         class Branches(nn.Module):
             def __init__(self):
@@ -301,7 +342,18 @@ class Modules(unittest.TestCase):
                 return self.out(self.read(self.symbols(x))[0].flatten(1))
 
         flat = nn.Flatten()
+        hooked = nn.Linear(784, 62)
+        hooked.register_forward_hook(lambda *_: None)
+        pruned = nn.Linear(784, 62)
+        nn.utils.prune.l1_unstructured(pruned, "weight", 0.5)
+        normed = nn.utils.weight_norm(nn.Linear(784, 62))
+        tied = nn.Sequential(flat, nn.Linear(784, 784), nn.ReLU(), nn.Linear(784, 784))
+        tied[3].weight = tied[1].weight
         for module, line in (
+            (nn.Sequential(flat, hooked), "has hooks"),
+            (nn.Sequential(flat, pruned), "has hooks"),
+            (nn.Sequential(flat, normed), "has hooks"),
+            (tied, "3.weight is the same tensor as 1.weight"),
             (Branches(), "b: does not take what the layer before made"),
             (Twice(), "a: is called twice"),
             (Sized(), "view: names sizes that a smaller module does not have"),

@@ -1,6 +1,9 @@
 """Codes, models, sub-models, sums, optimizers, codecs, settings and messages."""
 
+import collections.abc
+import locale
 import pathlib
+import threading
 import unittest
 
 import numpy as np
@@ -56,6 +59,11 @@ class Codes(unittest.TestCase):
         with self.assertRaisesRegex(subfleet.Error, "nearest: gold"):
             subfleet.code_weight("glod", 64)
 
+    def test_a_book_of_nothing_has_no_quality(self):
+        for shape in ((0, 0), (0, 5), (3, 0)):
+            with self.assertRaisesRegex(subfleet.Error, "book: has"):
+                subfleet.code_quality(np.zeros(shape, bool))
+
 
 class Models(unittest.TestCase):
     def test_zoo_text_and_tensors(self):
@@ -86,10 +94,27 @@ class Models(unittest.TestCase):
         back = np.full(model.size, -1, np.float32)
         sub.scatter(mine, back)
         self.assertEqual((back != -1).sum(), sub.size)
-        with self.assertRaises(TypeError):  # a copy would be written to, and thrown away
+        with self.assertRaises(subfleet.RequestError):  # a copy would be written to, and thrown away
             sub.scatter(mine, back.astype(np.float64))
         with self.assertRaisesRegex(subfleet.Error, "weights: 3 values"):
             sub.gather(np.zeros(3, np.float32))
+
+    def test_rows_and_rounds_that_are_not_there(self):
+        settings = config()
+        with self.assertRaisesRegex(subfleet.Error, "round.clients: 4 per round, but there are only 3"):
+            subfleet.sample_clients(settings, 1, 3)
+        masks = subfleet.RoundMasks(subfleet.Model("emnist-mlp"), settings, 1)
+        for row in (4, 10**8):
+            with self.assertRaisesRegex(subfleet.Error, f"row: {row} of 4 rows"):
+                masks.kept(row)
+            with self.assertRaisesRegex(subfleet.Error, f"row: {row} of 4 rows"):
+                masks.submodel(row)
+        model = subfleet.Model("emnist-mlp")
+        for call in (lambda: subfleet.RoundMasks(model, settings, 0), lambda: subfleet.sample_clients(settings, 0, 12),
+                     lambda: subfleet.example_orders(settings, 0, 1, 5),
+                     lambda: subfleet.JobMessage(model, settings, 0, 1, 2, model.initial_weights())):
+            with self.assertRaisesRegex(subfleet.Error, "round: is counted from 1"):
+                call()
 
 
 class Sums(unittest.TestCase):
@@ -142,6 +167,61 @@ class Sums(unittest.TestCase):
         plain.step(weights, sums)
         np.testing.assert_allclose(weights, sums.mean(), rtol=1e-6, atol=1e-9)
 
+    def test_several_threads_add_to_one_sum(self):
+        expected, shared = subfleet.PartialSum(self.model.size), subfleet.PartialSum(self.model.size)
+        for _ in range(8 * 25):
+            expected.add(self.subs[0], self.updates[0], 3)
+
+        def add():
+            for _ in range(25):
+                shared.add(self.subs[0], self.updates[0], 3)
+
+        threads = [threading.Thread(target=add) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(shared, expected)
+
+    def test_a_client_without_examples_is_not_added(self):
+        sums = subfleet.PartialSum(self.model.size)
+        self.assertFalse(sums.add(self.subs[0], self.updates[0], 0))
+        whole = np.zeros(self.model.size, np.float32)
+        self.assertFalse(sums.add_difference(self.subs[0], whole, self.updates[0], 0))
+        self.assertEqual(sums, subfleet.PartialSum(self.model.size))
+
+    def test_an_optimizer_takes_what_the_settings_take(self):
+        for more, line in (({"lr": -1.0}, "server.lr: -1"), ({"lr": float("nan")}, "server.lr: nan"), ({"beta1": 1.0}, "server.beta1"),
+                           ({"tau": 0.0}, "server.tau"), ({"mean": "al"}, "server.mean: unknown 'al'"),
+                           ({"unheld": "x"}, "server.unheld")):
+            with self.assertRaisesRegex(subfleet.RequestError, line):
+                subfleet.ServerOptimizer("fedadam", 10, **more)
+        with self.assertRaisesRegex(subfleet.RequestError, "server.optimizer: unknown 'adam'"):
+            subfleet.ServerOptimizer("adam", 10)
+
+    def test_a_step_that_fails_changes_nothing(self):
+        sums = subfleet.PartialSum(self.model.size)
+        sums.add(self.subs[0], self.updates[0], 5)
+        optimizer = subfleet.ServerOptimizer("fedadam", self.model.size)
+        weights = self.model.initial_weights()
+        before = weights.copy()
+        for lr in (-1.0, float("nan"), float("inf")):
+            with self.assertRaisesRegex(subfleet.RequestError, "lr: "):
+                optimizer.step(weights, sums, lr=lr)
+        np.testing.assert_array_equal(weights, before)
+        weights[7] = before[7] = np.inf
+        with self.assertRaisesRegex(subfleet.Error, "no longer be finite"):
+            optimizer.step(weights, sums)
+        np.testing.assert_array_equal(weights, before)
+        for moment in optimizer.moments.values():
+            self.assertFalse(moment.any())
+
+    def test_fedexp_wants_results(self):
+        sums = subfleet.PartialSum(self.model.size)
+        sums.add(self.subs[0], self.updates[0], 5)
+        with self.assertRaisesRegex(subfleet.RequestError, "results: fedexp needs"):
+            subfleet.ServerOptimizer("fedexp", self.model.size).step(np.zeros(self.model.size, np.float32), sums)
+
 
 class Codecs(unittest.TestCase):
     def test_what_arrives_is_what_transmit_says(self):
@@ -181,6 +261,40 @@ class Settings(unittest.TestCase):
         with self.assertRaisesRegex(subfleet.Error, "gold: "):
             subfleet.Config({"code.keep": 0.3}).validate()
         self.assertEqual(subfleet.Config().validate()["server.lr"], 0.01)
+
+    def test_a_mapping(self):
+        settings = config()
+        self.assertIsInstance(settings, collections.abc.Mapping)
+        self.assertEqual(dict(settings), settings.settings)
+        self.assertEqual((len(settings), list(settings)), (len(settings.settings), list(settings.settings)))
+        self.assertEqual(dict(**settings)["run.seed"], 7)
+        self.assertTrue("run.seed" in settings and "run.sed" not in settings and 3 not in settings)
+        self.assertEqual((settings.get("run.seed"), settings.get("run.sed"), settings.get("run.sed", 1)), (7, None, 1))
+        self.assertEqual(list(settings.items()), list(zip(settings.keys(), settings.values())))
+        self.assertEqual(subfleet.Config(settings), settings)
+        other = subfleet.Config()
+        other.update(settings)
+        self.assertEqual(other, settings)
+        with self.assertRaises(subfleet.Error):
+            other.update({"run.seed": 1, "run.sed": 2})
+        self.assertEqual(other, settings)
+        with self.assertRaisesRegex(subfleet.Error, "settings: must be given by their names"):
+            subfleet.Config(["run.seed"])
+
+    def test_a_locale_with_commas_changes_nothing(self):
+        previous = locale.setlocale(locale.LC_ALL)
+        for name in ("de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"):
+            try:
+                locale.setlocale(locale.LC_ALL, name)
+                break
+            except locale.Error:
+                continue
+        else:
+            self.skipTest("there is no locale with commas here")
+        try:
+            self.assertEqual(subfleet.Config()["round.client_lr"], 0.035)
+        finally:
+            locale.setlocale(locale.LC_ALL, previous)
 
 
 class Messages(unittest.TestCase):
