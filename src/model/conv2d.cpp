@@ -95,7 +95,8 @@ class Conv2D final : public LayerType {
   double forward_operations(const LayerSpec& spec, const Shape& input) const override {
     const Shape leaves = output(spec, input);
     const Window window = convolution_window(spec);
-    return 2 * static_cast<double>(input.channels / spec.groups) * static_cast<double>(spec.units) *
+    const size_t channels = input.channels / spec.groups;  // that a filter sees
+    return 2 * static_cast<double>(channels) * static_cast<double>(spec.units) *
            meetings(window, input.height, leaves.height) * meetings(window, input.width, leaves.width);
   }
 };

@@ -13,10 +13,10 @@ import time
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from flwr.proto import fleet_pb2, heartbeat_pb2, message_pb2, node_pb2, recorddict_pb2
+from subfleet._core import MESSAGE_FORMAT
 
 CHUNK = 5 * 1024 * 1024
 PROTOCOL = 1
-FORMAT = 2
 
 # What a bad node can do with a job; "vanish" is no answer at all.
 GARBAGE = ["garbage", "nan", "shape", "examples", "hash", "unfinished", "array", "error", "row"]
@@ -175,7 +175,7 @@ class Peer(threading.Thread):
             return item.value
 
         put("protocol").sint64 = PROTOCOL
-        put("format").sint64 = FORMAT
+        put("format").sint64 = MESSAGE_FORMAT  # whoever runs the jobs is of the package
         put("version").string = "peer"
         put("classes").sint64 = self.introduction["classes"]
         for key in ("clients", "input", "examples"):
