@@ -7,10 +7,12 @@
 
 namespace subfleet {
 
+using Variables = std::map<std::string, std::string>;  // of the environment, by their names
+
 // Sets variables of the environment, and at its end puts back what they were.
 class Environment {
  public:
-  explicit Environment(const std::map<std::string, std::string>& variables) {
+  explicit Environment(const Variables& variables) {
     for (const auto& [name, value] : variables) {
       const char* const old = std::getenv(name.c_str());
       before_[name] = old == nullptr ? std::nullopt : std::optional<std::string>(old);

@@ -63,7 +63,7 @@ TEST(ReportCommand, PrintsAsciiUnlessTheLocaleIsUtf8) {
     write_file(folder / seed / "config.toml", std::string("[run]\nseed = ") + seed + "\n");
   }
   const auto printed = [&](const char* locale) {
-    const Environment environment({{"LC_ALL", locale}});
+    const Environment environment(Variables{{"LC_ALL", locale}});
     const Outcome outcome = run_program({"report", (folder / "1").string(), (folder / "2").string(), "--out",
                                          (folder / "page.html").string()});
     EXPECT_EQ(outcome.status, 0) << outcome.err;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <regex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,7 +36,10 @@ std::string argument_text(nb::handle value) {
     return clip_text(nb::cast<std::string>(nb::str(nb::module_::import_("builtins").attr("ascii")(value))),
                      kWidth);
   auto text = nb::cast<std::string>(value.type().attr("__name__"));
-  if (nb::hasattr(value, "dtype")) text += " of " + nb::cast<std::string>(nb::str(value.attr("dtype")));
+  if (nb::hasattr(value, "dtype")) {
+    const nb::object dtype = value.attr("dtype");
+    text += " of " + nb::cast<std::string>(nb::str(nb::handle(dtype)));
+  }
   return text;
 }
 
@@ -44,7 +48,8 @@ std::string parameters_in(std::string_view said) {
   const size_t begin = said.find('(', said.find("1. ")), end = said.find('\n', begin);
   std::string_view line = said.substr(begin, end - begin);
   line = line.substr(0, line.rfind(" -> "));
-  std::string parameters(line);
+  static const std::regex kArray(R"((numpy\.)?ndarray\[dtype=(\w+)[^\]]*\])");
+  std::string parameters = std::regex_replace(std::string(line), kArray, "ndarray of $2");
   for (const std::string_view of_no_use : {"subfleet._core.", "self, "}) {
     for (size_t at = 0; (at = parameters.find(of_no_use, at)) != std::string::npos;)
       parameters.erase(at, of_no_use.size());

@@ -20,7 +20,7 @@ def show_signatures(words: dict[str, Any]) -> None:
 
 def _show_class(kind: type) -> None:
     for name, member in list(vars(kind).items()):
-        if name == "__init__":
+        if name == "__init__" and type(member).__name__ == "nb_method":
             whole = _signature(member)
             kind.__signature__ = whole.replace(parameters=list(whole.parameters.values())[1:])
         elif name.startswith("_"):
@@ -44,6 +44,7 @@ def _described(function: Any) -> Callable:
 def _signature(function: Any) -> inspect.Signature:
     text, _, defaults = function.__nb_signature__[0]  # "def kept(self, row: int, client: int = \\0) -> list"
     numbered = re.sub(r"\\=?(\d+)", r"_defaults[\1]", text)
+    numbered = re.sub(r"(numpy\.)?ndarray\[[^]]*\]", "numpy.ndarray", numbered)
     scope: dict[str, Any] = {"_defaults": defaults}
     exec(f"from __future__ import annotations\n{numbered}: ...", scope)
     return inspect.signature(scope[function.__name__])

@@ -315,7 +315,7 @@ class Runs(unittest.TestCase):
             run.step()
             raise KeyError
         with subfleet.Run.resume(out) as run:
-            self.assertEqual(run.round, 1)
+            self.assertEqual(run.round, 2)  # where the last checkpoint is
 
 
 class Search(unittest.TestCase):

@@ -16,6 +16,7 @@ if importlib.util.find_spec("torch") is None:
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import prune
 
 from subfleet.torch import TorchModel, as_input, module_of, train_job, train_locally
 
@@ -345,7 +346,7 @@ class Modules(unittest.TestCase):
         hooked = nn.Linear(784, 62)
         hooked.register_forward_hook(lambda *_: None)
         pruned = nn.Linear(784, 62)
-        nn.utils.prune.l1_unstructured(pruned, "weight", 0.5)
+        prune.l1_unstructured(pruned, "weight", 0.5)
         normed = nn.utils.weight_norm(nn.Linear(784, 62))
         tied = nn.Sequential(flat, nn.Linear(784, 784), nn.ReLU(), nn.Linear(784, 784))
         tied[3].weight = tied[1].weight

@@ -1,9 +1,11 @@
 #include "nn/cpu/network.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <mutex>
 #include <new>
@@ -27,6 +29,24 @@ class OneThread {
 
  private:
   int before_;
+};
+
+// The code that oneDNN 2.6 generates keeps values beyond the end of the stack, where a signal's handler
+// works: signals wait until a step is done. Those of the code's own faults do not.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t signals;
+    ::sigfillset(&signals);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&signals, fault);
+    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~SignalsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 [[noreturn]] void rethrow(const dnnl::error& error) {
@@ -231,6 +251,7 @@ class CpuNetwork final : public Network {
 
   Score train_step(std::span<float> weights, const Batch& batch, float client_lr) override {
     const OneThread one_thread;
+    const SignalsWait signals_wait;
     try {
       Plan& plan = prepare(batch.labels.size(), true);
       const std::span<const float> logits = plan.forward(stream_, weights, batch.inputs);
@@ -246,6 +267,7 @@ class CpuNetwork final : public Network {
   void infer(std::span<const float> weights, std::span<const float> inputs,
              std::span<float> logits) override {
     const OneThread one_thread;
+    const SignalsWait signals_wait;
     try {
       Plan& plan = prepare(inputs.size() / sites_.front().input.size(), false);
       std::ranges::copy(plan.forward(stream_, weights, inputs).last(logits.size()), logits.begin());
