@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "subfleet/base/text.h"
 #include "subfleet/store/session.h"
 #include "training.h"
 

@@ -133,6 +133,11 @@ void bind_optimizer(nb::module_& m) {
            "also wants the clients' results with "
            "their examples and squared norms.")
       .def_prop_ro("lr", [](const Optimizer& optimizer) { return optimizer.options.lr; })
+      .def("__repr__",
+           [](const Optimizer& o) {
+             return fmt::format("ServerOptimizer({}, {} weights, lr={})", o.options.optimizer, o.weights,
+                                o.options.lr);
+           })
       .def_prop_ro(
           "moments",
           [](nb::pointer_and_handle<Optimizer> self) {

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 
+import subfleet
 from support import ROOT
 
 
@@ -22,6 +23,15 @@ def accuracies(text):
 
 
 class Examples(unittest.TestCase):
+    def test_the_program_comes_along(self):
+        def said(*words):
+            return subprocess.run([sys.executable, "-m", "subfleet", *words], cwd="/", capture_output=True, text=True)
+
+        self.assertTrue(said("--version").stdout.startswith(f"subfleet {subfleet.__version__}"))
+        self.assertIn("figure-1", said("reproduce", "all", "--list").stdout)  # the experiments come along
+        wrong = said("trian")
+        self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1))
+
     def test_codes_and_run(self):
         text = output_of("codes_and_run.py")
         self.assertEqual(text.count("RoundRecord("), 4)

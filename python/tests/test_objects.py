@@ -57,7 +57,7 @@ class Objects(unittest.TestCase):
         fleet = subfleet.LocalFleet(settings, threads=1)
         masks = subfleet.RoundMasks(model, settings, 1)
         job = subfleet.JobMessage(model, settings, 1, 0, 2, model.initial_weights())
-        plan = subfleet.SearchPlan.of(config(tune_start=0.01), 62)
+        plan = subfleet.SearchPlan.of(config(tune_start=0.01, tune_window=2), 62)
         things = [
             settings, model, model.layers[0], model.parameters[0], fleet, masks, masks.submodel(0), job, plan,
             subfleet.UpdateMessage(), subfleet.JobResult(3), subfleet.Data(settings), subfleet.Run(settings, fleet),

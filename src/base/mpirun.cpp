@@ -1,6 +1,7 @@
 #include "subfleet/base/mpirun.h"
 
 #include <cstdlib>
+#include <initializer_list>
 
 namespace subfleet {
 
