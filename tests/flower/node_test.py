@@ -86,7 +86,7 @@ def check_answers(folder):
             node.process.send_signal(signal.SIGINT)
             status, text = node.ended()
             expect(status == 130, f"exit {status} after Ctrl-C")
-            expect("2 jobs, 1 queries, 4 refused" in text, text)
+            expect("2 jobs, 1 query, 4 refused" in text, text)
             print(text)
 
 
