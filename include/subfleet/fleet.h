@@ -83,11 +83,10 @@ class Fleet {
   // How a state's whole model does on the fleet's test examples.
   virtual Evaluation evaluate(ServerState& state) = 0;
 
-  // As Trainer::stop_on(), for train() and evaluate() of the fleet.
-  virtual bool stop_on(const std::atomic<bool>& flag) {
-    static_cast<void>(flag);
-    return false;
-  }
+  // From here on train() and evaluate() look at the flag now and then, and throw Interrupted while it is set.
+  // The flag outlives the fleet, or the next call. A fleet that cannot be stopped ends what it does first.
+  virtual void stop_on(const std::atomic<bool>& flag) { static_cast<void>(flag); }
+  virtual bool can_be_stopped() const { return false; }
 
   // What moving sums and weights between machines has cost so far, for people; empty if nothing moves.
   virtual std::string traffic() const { return {}; }

@@ -29,7 +29,8 @@ class LocalFleet final : public BatchFleet {
     return trainer_->make_state(model, options);
   }
   Evaluation evaluate(ServerState& state) override;
-  bool stop_on(const std::atomic<bool>& flag) override { return trainer_->stop_on(flag); }
+  void stop_on(const std::atomic<bool>& flag) override { can_be_stopped_ = trainer_->stop_on(flag); }
+  bool can_be_stopped() const override { return can_be_stopped_; }
 
   const SplitFederation& data() const { return data_; }
 
@@ -61,6 +62,7 @@ class LocalFleet final : public BatchFleet {
   SplitFederation data_;
   FleetExamples examples_;
   std::unique_ptr<Trainer> trainer_;
+  bool can_be_stopped_ = false;
   ModelTexts texts_;
 };
 

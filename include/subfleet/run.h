@@ -79,8 +79,8 @@ class Run {
   Evaluation evaluate() { return fleet_.evaluate(*state_); }
 
   // Fleet::stop_on() of its fleet.
-  void stop_on(const std::atomic<bool>& flag) { can_be_stopped_ = fleet_.stop_on(flag); }
-  bool can_be_stopped() const { return can_be_stopped_; }
+  void stop_on(const std::atomic<bool>& flag) { fleet_.stop_on(flag); }
+  bool can_be_stopped() const { return fleet_.can_be_stopped(); }
 
   uint32_t round() const { return round_; }  // rounds done
   const Config& config() const { return config_; }
@@ -99,7 +99,6 @@ class Run {
   ModelSpec model_;
   std::unique_ptr<ServerState> state_;
   uint32_t round_ = 0;
-  bool can_be_stopped_ = false;
 
   // Who takes part in a round, and with which part of the model.
   struct Draw {

@@ -45,7 +45,7 @@ class Trainer {
   virtual std::vector<Evaluation> evaluate(ServerState& state, size_t first, size_t count) = 0;
 
   // From here on train() and evaluate() look at the flag now and then, and throw Interrupted while it is set.
-  // The flag outlives the trainer. Returns whether this device can; if not, what it does ends first.
+  // Returns whether this device can; if not, what it does ends first.
   virtual bool stop_on(const std::atomic<bool>& flag) {
     static_cast<void>(flag);
     return false;

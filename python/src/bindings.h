@@ -28,7 +28,7 @@ void bind_remote(nb::module_& m);
 void bind_node(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_folder(nb::module_& m);
-void bind_states(nb::module_& m);      // of all that is pickled and copied
-void say_in_one_line(nb::module_& m);  // what a function does not take; the last
+void bind_states(nb::module_& m);       // of all that is pickled and copied
+void shorten_refusals(nb::module_& m);  // what a function does not take; the last
 
 }  // namespace subfleet::python

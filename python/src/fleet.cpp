@@ -28,6 +28,7 @@ BoundLocalFleet::BoundLocalFleet(const Config& config, const std::string& device
                                        config.run.eval_samples);
   workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
   data = config.data;
+  eval_samples = config.run.eval_samples;
 }
 
 void bind_fleet(nb::module_& m) {

@@ -15,10 +15,11 @@ namespace subfleet::python {
 // What Python knows as a fleet: a Run takes any of them. Each kind of fleet derives from it and fills it in.
 struct BoundFleet {
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<Fleet> fleet;     // after the pool, which it may use
-  Workers workers;                  // for the provenance of runs
-  std::optional<DataOptions> data;  // that it has; empty: clients elsewhere have them
-  std::recursive_mutex in_use;      // a round or a test; a callback may ask for another test
+  std::unique_ptr<Fleet> fleet;  // after the pool, which it may use
+  Workers workers;               // for the provenance of runs
+  uint64_t eval_samples = 0;
+  std::optional<DataOptions> data;    // that it has; empty: clients elsewhere have them
+  std::recursive_timed_mutex in_use;  // a round or a test; a callback may ask for another test
 
   virtual ~BoundFleet() = default;
 };

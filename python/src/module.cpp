@@ -29,5 +29,5 @@ NB_MODULE(_core, m) {
   bind_search(m);
   bind_folder(m);
   bind_states(m);
-  say_in_one_line(m);
+  shorten_refusals(m);
 }

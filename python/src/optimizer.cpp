@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "arrays.h"
@@ -15,7 +14,6 @@
 #include "subfleet/error.h"
 #include "subfleet/server_optimizer.h"
 #include "subfleet/thread_pool.h"
-#include "threads.h"
 
 namespace subfleet::python {
 namespace {
@@ -31,13 +29,12 @@ OptimizerOptions checked_options(const OptimizerOptions& options) {
   return config.server;
 }
 
-// An optimizer with threads of its own.
+// An optimizer with threads of its own. It keeps the GIL, which is the lock of the sums that it reads.
 struct Optimizer {
   OptimizerOptions options;
   size_t weights;
   ThreadPool pool;
   std::unique_ptr<ServerOptimizer> rule;
-  std::mutex in_step = {};
 
   Optimizer(const OptimizerOptions& chosen, size_t count, size_t threads)
       : options(checked_options(chosen)),
@@ -56,8 +53,6 @@ struct Optimizer {
           "results",
           fmt::format("{} needs those of the clients, with examples and squared norms", options.optimizer));
     }
-    const WithoutGil release;
-    const std::lock_guard lock(in_step);
     const std::vector<float> before(values.data(), values.data() + values.size());
     std::vector<std::vector<float>> moments;
     for (const ServerOptimizer::MutableMoment& moment : rule->moments())

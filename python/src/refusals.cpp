@@ -99,7 +99,7 @@ PyObject* call_in_one_line(PyObject* function, PyObject* const* values, size_t f
     }
   } catch (nb::python_error& error) {  // a repr that raises
     error.restore();
-  } catch (const nb::cast_error&) {
+  } catch (...) {  // nanobind must not see it
     raised.restore();
   }
   return nullptr;
@@ -113,7 +113,7 @@ void take_over(nb::handle function) {
 
 }  // namespace
 
-void say_in_one_line(nb::module_& m) {
+void shorten_refusals(nb::module_& m) {
   for (const nb::handle word : nb::list(m.attr("__dict__").attr("values")())) {
     if (!nb::isinstance<nb::type_object>(word)) {
       take_over(word);

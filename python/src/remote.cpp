@@ -86,6 +86,7 @@ struct BoundRemoteFleet final : BoundFleet {
             .clients = clients,
             .patience = {.deadline = config.round.deadline, .min_replies = config.round.min_replies}});
     workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
+    eval_samples = config.run.eval_samples;
     if (test) data = config.data;
   }
   // Members go before what BoundFleet holds, but its fleet uses them, and `here` its pool.

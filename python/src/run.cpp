@@ -40,6 +40,7 @@ void check_data(Config config, const BoundFleet& fleet) {
   if (!fleet.data) return;
   Config its = config;
   its.data = *fleet.data;
+  its.run.eval_samples = fleet.eval_samples;
   for (Config* each : {&config, &its}) {
     if (!each->data.path.empty()) each->data.path = std::filesystem::weakly_canonical(each->data.path);
   }
@@ -47,7 +48,7 @@ void check_data(Config config, const BoundFleet& fleet) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].value == there[i].value) continue;
     throw bad_request(wanted[i].name,
-                      fmt::format("is {} here and {} in the fleet; a run has its fleet's data",
+                      fmt::format("is {} here and {} in the fleet; a run has its fleet's data and tests",
                                   wanted[i].value, there[i].value));
   }
 }
@@ -65,7 +66,7 @@ std::unique_ptr<BoundRun> resume(const std::filesystem::path& given, const nb::d
     if (!fleet) fleet = local_fleet(config, device.value_or(last_device(before)), threads);
     run = std::make_unique<BoundRun>(config, std::move(fleet), std::move(writer), before);
   }
-  if (run->warning() && PyErr_WarnEx(PyExc_UserWarning, run->warning()->c_str(), 1) != 0)
+  if (run->warning() && PyErr_WarnEx(PyExc_UserWarning, run->warning()->c_str(), 2) != 0)
     throw nb::python_error();
   return run;
 }
@@ -133,13 +134,30 @@ bool train(nb::pointer_and_handle<BoundRun> self, nb::handle callback, bool prog
   const SignalWatch watch;
   PythonObserver observer(watch, self.h, callback);
   if (shows && !bar) observer.print_to(out, *self.p);
-  bool complete = false;
-  {
-    const WithoutGil release;
-    complete = self.p->train(bar, observer, [&] { return observer.stop(); });
-  }
+  const bool complete = interruptible(watch, [&](const std::atomic<bool>& flag) {
+    return self.p->train(
+        bar, observer, [&] { return observer.stop(); }, flag);
+  });
   observer.raise();
   return complete;
+}
+
+void close(BoundRun& self) {
+  interruptible([&](const auto& flag) { self.close(flag); });
+}
+
+// At the end of a `with`: the folder is finished, as when training is stopped, and closed in any case.
+void exit(BoundRun& self, const nb::args& raised) {
+  const nb::object diverged = nb::module_::import_("subfleet._core").attr("Diverged");
+  const bool is_lost =
+      !raised[0].is_none() && PyErr_GivenExceptionMatches(raised[0].ptr(), diverged.ptr()) != 0;
+  try {
+    if (!self.is_closed() && !is_lost) interruptible([&](const auto& flag) { self.finish(flag); });
+  } catch (...) {
+    close(self);
+    throw;
+  }
+  close(self);
 }
 
 nb::typed<nb::dict, nb::str, int> outcomes(const RoundRecord& record) {
@@ -195,31 +213,28 @@ void bind_training(nb::class_<BoundRun>& run) {
           "whether "
           "all rounds are done. Raises Diverged.")
       .def(
-          "step", [](BoundRun& self) { return interruptible([&] { return self.step(); }); },
+          "step",
+          [](BoundRun& self) { return interruptible([&](const auto& flag) { return self.step(flag); }); },
           "One round, tested where its turn has come (run.eval_every) and written to the folder.")
-      .def("finish", &BoundRun::finish, nb::call_guard<WithoutGil>(),
-           "Writes the folder's model.safetensors, report.html and a checkpoint; train() does it by itself.")
       .def(
-          "evaluate", [](BoundRun& self) { return interruptible([&] { return self.evaluate(); }); },
+          "finish", [](BoundRun& self) { interruptible([&](const auto& flag) { self.finish(flag); }); },
+          "Writes the folder's model.safetensors, report.html and a checkpoint; train() does it by itself.")
+      .def(
+          "evaluate",
+          [](BoundRun& self) { return interruptible([&](const auto& flag) { return self.evaluate(flag); }); },
           "Tests the whole model now.")
-      .def("close", &BoundRun::close, nb::call_guard<WithoutGil>(),
-           "Lets go of the folder, so that another Run can go on with it. This one trains no further.")
+      .def("close", &close,
+           "Lets go of the folder as it is, so that another Run can go on with it; `with` finishes it first. "
+           "This one trains no further.")
       .def(
           "__enter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __enter__(self) -> Run"))
-      .def("__exit__",
-           [](BoundRun& self, const nb::args& raised) {
-             const bool whole = raised[0].is_none();
-             const WithoutGil release;
-             if (whole) self.finish();
-             self.close();
-           })
+      .def("__exit__", &exit)
       .def(
           "set_weights",
           [](BoundRun& self, const In<float>& weights) {
             check_size("weights", weights.size(), self.run().weights().size());
-            const WithoutGil release;
-            self.set_weights(span_of(weights));
+            interruptible([&](const auto& flag) { self.set_weights(span_of(weights), flag); });
           },
           nb::arg("weights"), "Goes on from these; the optimizer's moments stay as they are.");
 }

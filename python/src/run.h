@@ -2,9 +2,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -29,31 +31,40 @@ class BoundRun {
 
   Run& run() { return session_.run(); }
   const BoundFleet& fleet() const { return *fleet_; }
-  std::optional<std::filesystem::path> folder() const { return session_.folder(); }
+  const std::optional<std::filesystem::path>& folder() const { return folder_; }
   uint64_t bytes() const { return session_.bytes(); }
   // A message for people, for instance that another device goes on.
   const std::optional<std::string>& warning() const { return warning_; }
 
-  RoundRecord step();
-  Evaluation evaluate();
-  void set_weights(std::span<const float> weights);
-  // Trains to the last round, or until `stop`. `more` sees each round after it is in the folder. Returns
-  // whether all rounds are done.
-  bool train(bool progress, RoundObserver& more, const std::function<bool()>& stop);
+  // What these do waits for the fleet, and throws Interrupted once the flag is set.
+  RoundRecord step(const std::atomic<bool>& flag);
+  Evaluation evaluate(const std::atomic<bool>& flag);
+  void set_weights(std::span<const float> weights, const std::atomic<bool>& flag);
+  // Trains to the last round, or until `stop` or close(). `more` sees each round after it is in the folder.
+  // Returns whether all rounds are done.
+  bool train(bool progress, RoundObserver& more, const std::function<bool()>& stop,
+             const std::atomic<bool>& flag);
   // Writes the folder's model and page, and a checkpoint.
-  void finish();
+  void finish(const std::atomic<bool>& flag);
   // Lets go of the folder; the run trains no further.
-  void close();
-  // Every round that the run has done, in earlier sessions too.
-  const std::vector<RoundRecord>& records() const { return records_; }
+  void close(const std::atomic<bool>& flag);
+  bool is_closed() const { return closed_; }
+  // Every round that the run has done, in earlier sessions too. From any thread.
+  std::vector<RoundRecord> records() const;
 
  private:
+  class RecordKeeper;
+
   void check_open() const;
+  std::unique_lock<std::recursive_timed_mutex> turn(const std::atomic<bool>& flag);
+  void keep(const RoundRecord& record);
 
   std::shared_ptr<BoundFleet> fleet_;
   TrainingSession session_;
+  std::optional<std::filesystem::path> folder_;
+  mutable std::mutex keeping_;  // of the records
   std::vector<RoundRecord> records_;
-  bool closed_ = false;
+  std::atomic<bool> closed_{false};
   std::optional<std::string> warning_;
 };
 

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -13,27 +12,37 @@
 namespace subfleet::python {
 namespace {
 
-std::atomic<int> inside{0};  // threads in a WithoutGil
-thread_local int depth_of_thread = 0;
+std::atomic<int> threads_without_gil{0};  // that are in C++, and will want it back
 std::atomic<bool> ending{false};
 std::thread::id ends_python;  // written before `ending`
 
+// A signal handler sets it, and the main thread resets it.
+std::atomic<bool> ctrl_c{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<bool> python_ends{false};
+
 bool is_too_late() { return ending && std::this_thread::get_id() != ends_python; }
 
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
 [[noreturn]] void stay() {
-  --inside;
+  --threads_without_gil;
   for (;;) ::pause();
 }
 
-// What Python had, for the main thread's outermost watch.
-constexpr std::array kWatched{SIGINT, SIGTERM};
-std::array<struct sigaction, kWatched.size()> handlers;
+// Of the main thread's outermost watch.
+struct sigaction pythons_handler;
 int watches = 0;
-static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
-void on_watched_signal(int number) {
-  stop_asked() = true;
-  handlers[number == kWatched[0] ? 0 : 1].sa_handler(number);
+void on_ctrl_c(int number) {
+  pythons_handler.sa_handler(number);
+  ctrl_c = true;
 }
 
 bool is_main_thread() {
@@ -41,73 +50,75 @@ bool is_main_thread() {
   return threading.attr("current_thread")().is(threading.attr("main_thread")());
 }
 
+bool has_pythons_handler() {
+  const nb::module_ signal = nb::module_::import_("signal");
+  return signal.attr("getsignal")(SIGINT).is(signal.attr("default_int_handler"));
+}
+
 // Before Python ends.
 void end_threads() {
   constexpr int kPatience = 1000;  // hundredths of a second
   ends_python = std::this_thread::get_id();
   ending = true;
-  stop_asked() = true;
-  const nb::gil_scoped_release released;  // callbacks come to their end
-  for (int i = 0; i < kPatience && inside > 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  python_ends = true;
+  {
+    const nb::gil_scoped_release released;  // callbacks come to their end
+    for (int i = 0; i < kPatience && threads_without_gil > 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  python_ends = false;  // what this thread has yet to do, in functions of atexit, is done
 }
 
 }  // namespace
 
-std::atomic<bool>& stop_asked() {
-  static std::atomic<bool> asked{false};
-  return asked;
-}
-
 WithoutGil::WithoutGil() : state_(PyEval_SaveThread()) {
-  if (depth_of_thread++ == 0) ++inside;
+  ++threads_without_gil;
   if (is_too_late()) stay();
 }
 
 WithoutGil::~WithoutGil() {
   if (is_too_late()) stay();
   PyEval_RestoreThread(state_);
-  if (--depth_of_thread == 0) --inside;
+  --threads_without_gil;
 }
 
-WithGil::WithGil() {
-  if (is_too_late() && PyGILState_Check() == 0) stay();
+WithGil::WithGil() : counts_(PyGILState_Check() == 0) {
+  if (counts_ && is_too_late()) stay();
   state_ = PyGILState_Ensure();
+  if (counts_) --threads_without_gil;
 }
 
-WithGil::~WithGil() { PyGILState_Release(state_); }
+WithGil::~WithGil() {
+  if (counts_) ++threads_without_gil;
+  if (is_too_late() && is_finalizing()) stay();
+  PyGILState_Release(state_);
+}
 
-SignalWatch::SignalWatch() : watches_(is_main_thread()) {
-  if (!watches_ || watches++ > 0) return;
-  for (size_t i = 0; i < kWatched.size(); ++i) {
-    ::sigaction(kWatched[i], nullptr, &handlers[i]);
-    const bool has_handler = handlers[i].sa_handler != SIG_DFL && handlers[i].sa_handler != SIG_IGN;
-    if (!has_handler || (handlers[i].sa_flags & SA_SIGINFO) != 0) continue;
-    struct sigaction ours = handlers[i];
-    ours.sa_handler = on_watched_signal;
-    ::sigaction(kWatched[i], &ours, nullptr);
-  }
+SignalWatch::SignalWatch() : in_main_thread_(is_main_thread()) {
+  if (!in_main_thread_ || watches++ > 0 || !has_pythons_handler()) return;
+  ::sigaction(SIGINT, nullptr, &pythons_handler);
+  struct sigaction ours = pythons_handler;
+  ours.sa_handler = on_ctrl_c;
+  ::sigaction(SIGINT, &ours, nullptr);
 }
 
 SignalWatch::~SignalWatch() {
-  if (!watches_ || --watches > 0) return;
-  if (!ending) stop_asked() = false;  // an exception may have come before handler_raised()
-  for (size_t i = 0; i < kWatched.size(); ++i) {
-    struct sigaction now {};
-    ::sigaction(kWatched[i], nullptr, &now);  // a callback may have set another
-    if (now.sa_handler == on_watched_signal) ::sigaction(kWatched[i], &handlers[i], nullptr);
-  }
+  if (!in_main_thread_ || --watches > 0) return;
+  struct sigaction now {};
+  ::sigaction(SIGINT, nullptr, &now);  // a callback may have set another
+  if (now.sa_handler == on_ctrl_c) ::sigaction(SIGINT, &pythons_handler, nullptr);
+  ctrl_c = false;
 }
 
+const std::atomic<bool>& SignalWatch::flag() const { return in_main_thread_ ? ctrl_c : python_ends; }
+
 bool SignalWatch::handler_raised() const {
-  if (watches_ && !ending) stop_asked() = false;
+  if (in_main_thread_) ctrl_c = false;
   return PyErr_CheckSignals() != 0;
 }
 
 void bind_threads(nb::module_& m) {
-  stop_asked();  // made before a signal asks for it
-  // The threads of the process that forked are not there.
-  ::pthread_atfork(nullptr, nullptr, [] { inside = depth_of_thread > 0 ? 1 : 0; });
+  ::pthread_atfork(nullptr, nullptr, [] { threads_without_gil = 0; });  // the other threads are not there
   m.def("_end_threads", &end_threads);
   nb::module_::import_("atexit").attr("register")(m.attr("_end_threads"));
 }

@@ -34,15 +34,12 @@ class WithGil {
   WithGil& operator=(const WithGil&) = delete;
 
  private:
+  bool counts_;  // the thread came out of a WithoutGil
   PyGILState_STATE state_;
 };
 
-// Set while rounds and tests that are going on are to stop: by a signal, or because Python ends. All runs of
-// Python's look at it (Fleet::stop_on()).
-std::atomic<bool>& stop_asked();
-
-// While it lives in Python's main thread, SIGINT and SIGTERM set stop_asked(), where Python has a handler for
-// them, which is called as well. Made with the GIL.
+// While it lives in Python's main thread, Ctrl-C sets its flag, if it is Python's own handler that SIGINT
+// has; the handler is called as well. Another handler is heard between rounds. Made with the GIL.
 class SignalWatch {
  public:
   SignalWatch();
@@ -50,25 +47,33 @@ class SignalWatch {
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
+  // Set while what this thread does is to stop (Fleet::stop_on()): by Ctrl-C, or in other threads than the
+  // main one when Python ends.
+  const std::atomic<bool>& flag() const;
+
   // Lets Python handle the signals that came, with the GIL. Whether a handler raised something.
   bool handler_raised() const;
 
  private:
-  bool watches_;
+  bool in_main_thread_;
 };
 
-// Does the work without the GIL. If a signal stops it whose handler raises nothing, it is done anew.
+// Does work(flag) without the GIL. If it is interrupted and no handler raises something, it is done anew.
 template <typename Work>
-auto interruptible(const Work& work) {
-  const SignalWatch watch;
+auto interruptible(const SignalWatch& watch, const Work& work) {
   for (;;) {
     try {
       const WithoutGil released;
-      return work();
+      return work(watch.flag());
     } catch (const Interrupted&) {
       if (watch.handler_raised()) throw nb::python_error();
     }
   }
+}
+template <typename Work>
+auto interruptible(const Work& work) {
+  const SignalWatch watch;
+  return interruptible(watch, work);
 }
 
 }  // namespace subfleet::python

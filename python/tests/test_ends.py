@@ -86,17 +86,67 @@ class Ends(unittest.TestCase):
             np.testing.assert_array_equal(run.weights, whole.weights)
 
     def test_ctrl_c_in_a_test_takes_the_round_back(self):
-        settings = config(model_name="emnist-cnn", run_rounds=1, run_eval_samples=0, data_writers=300)
-        run = subfleet.Run(settings, threads=1)
-        before = run.weights.copy()
-        run.step()
-        after = run.weights.copy()
+        settings = config(model_name="emnist-cnn", run_rounds=1, run_eval_samples=0, data_writers=400)
+        whole = subfleet.Run(settings, threads=1)
+        whole.evaluate()  # the test set is made
+        begin = time.monotonic()
+        whole.step()
+        seconds = time.monotonic() - begin
+        begin = time.monotonic()
+        whole.evaluate()
+        of_test = time.monotonic() - begin
         again = subfleet.Run(settings, threads=1)
-        self.interrupted(again.train, after=1.0)  # a test of some ten thousand examples
-        if again.round == 0:
-            np.testing.assert_array_equal(again.weights, before)
+        again.evaluate()
+        before = again.weights.copy()
+        self.interrupted(again.train, after=seconds - of_test / 2)
+        self.assertEqual(again.round, 0)
+        np.testing.assert_array_equal(again.weights, before)
         again.train()
-        np.testing.assert_array_equal(again.weights, after)
+        np.testing.assert_array_equal(again.weights, whole.weights)
+
+    def test_ctrl_c_reaches_who_waits_for_a_run_of_another_thread(self):
+        done = run_python(
+            "run = subfleet.Run(config(run_rounds=1000000), threads=1)\n"
+            "threading.Thread(target=run.train, daemon=True).start()\n"
+            "time.sleep(0.3)\n"
+            "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+            "try:\n"
+            "    run.evaluate()\n"
+            "except KeyboardInterrupt:\n"
+            "    at = run.round\n"
+            "    time.sleep(0.5)\n"
+            "    print('stopped' if run.round > at else 'the other stands still')\n")
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", "stopped\n"))
+
+    def test_a_run_is_shown_while_another_thread_trains_it(self):
+        run = subfleet.Run(config(run_rounds=40), threads=1)
+        trainer = threading.Thread(target=run.train)
+        trainer.start()
+        while trainer.is_alive():
+            self.assertIn("Run(", run._repr_html_())
+        trainer.join()
+
+    def test_what_atexit_does_is_done(self):
+        done = run_python(
+            "import atexit\n"
+            "run = subfleet.Run(config(), threads=1)\n"
+            "@atexit.register\n"
+            "def last():\n"
+            "    run.step()\n"
+            "    print(run.round)\n"
+            "import gc; atexit.unregister(subfleet._core._end_threads); subfleet._core._end_threads()\n")
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", "1\n"))
+
+    def test_a_daemon_thread_in_a_callback_does_not_disturb_the_end(self):
+        done = run_python(
+            "def loop(run, record):\n"
+            "    while True:\n"
+            "        time.sleep(0.0005)\n"
+            "run = subfleet.Run(config(), threads=1)\n"
+            "threading.Thread(target=lambda: run.train(loop), daemon=True).start()\n"
+            "time.sleep(0.5)\n",
+            seconds=8)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_a_handler_that_raises_nothing_lets_the_run_go_on(self):
         caught = []

@@ -308,14 +308,28 @@ class Runs(unittest.TestCase):
             run.step()
         self.assertTrue((out / "model.safetensors").exists())
         self.assertGreater(run.evaluate().examples, 0)
+        self.assertEqual(run.folder, out)
         for call in (run.step, run.train, run.finish):
             with self.assertRaisesRegex(subfleet.Error, "run: is closed"):
                 call()
-        with self.assertRaises(KeyError), subfleet.Run.resume(out) as run:
+        with self.assertRaises(KeyError), subfleet.Run.resume(out, {"run.checkpoint_every": 100}) as run:
+            run.step()
             run.step()
             raise KeyError
         with subfleet.Run.resume(out) as run:
-            self.assertEqual(run.round, 2)  # where the last checkpoint is
+            self.assertEqual(run.round, 3)
+            run.close()
+        run = subfleet.Run.resume(out, {"run.rounds": 6})
+        child = os.fork()
+        if child == 0:
+            time.sleep(30)
+            os._exit(0)
+        self.assertFalse(run.train(lambda run, record: run.close()))
+        self.assertEqual(run.round, 4)
+        with subfleet.Run.resume(out) as run:  # the child has no part of it
+            self.assertEqual(run.round, 3)  # the last checkpoint
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 class Search(unittest.TestCase):

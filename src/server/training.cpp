@@ -14,9 +14,9 @@ bool is_tested(const RunOptions& options, uint32_t round) {
 }
 
 // A run between two rounds, to go back to.
-class Standing {
+class RunSnapshot {
  public:
-  explicit Standing(const Run& run)
+  explicit RunSnapshot(const Run& run)
       : round_(run.round()), weights_(run.weights().begin(), run.weights().end()) {
     for (const Moment& moment : run.moments())
       moments_.emplace_back(moment.values.begin(), moment.values.end());
@@ -47,7 +47,7 @@ void measure_round(Run& run, RoundRecord& record, double seconds) {
 
 RoundRecord train_round(Run& run, std::span<RoundObserver* const> observers) {
   const Stopwatch watch;
-  std::optional<Standing> before;  // a test that is stopped takes its round with it
+  std::optional<RunSnapshot> before;  // a test that is stopped takes its round with it
   if (run.can_be_stopped() && is_tested(run.config().run, run.round() + 1)) before.emplace(run);
   RoundRecord record = run.step();
   try {

@@ -18,6 +18,7 @@
 namespace subfleet {
 namespace {
 
+// Device and number.
 using FileId = std::pair<dev_t, ino_t>;
 
 FileId id_of(int descriptor) {
@@ -52,22 +53,26 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw cannot_write(path, errno);
   const std::lock_guard lock(held_mutex);
-  const FileId id = id_of(descriptor_);
+  file_ = id_of(descriptor_);
+  process_ = ::getpid();
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     ::close(descriptor_);
-    throw bad_request(folder.string(), held().contains(id) ? "this process is at work in this folder already"
-                                                           : "another process is at work in this folder");
+    throw bad_request(folder.string(), held().contains(file_)
+                                           ? "this process is at work in this folder already"
+                                           : "another process is at work in this folder");
   }
-  held().insert(id);
+  held().insert(file_);
 }
 
 FolderLock::~FolderLock() {
   if (descriptor_ < 0) return;
   const std::lock_guard lock(held_mutex);
-  held().erase(id_of(descriptor_));
+  held().erase(file_);
+  if (process_ == ::getpid()) ::flock(descriptor_, LOCK_UN);  // for its children too
   ::close(descriptor_);
 }
 
-FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+FolderLock::FolderLock(FolderLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), file_(other.file_), process_(other.process_) {}
 
 }  // namespace subfleet

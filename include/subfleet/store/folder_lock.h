@@ -1,7 +1,10 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <functional>
+#include <utility>
 
 namespace subfleet {
 
@@ -21,6 +24,8 @@ class FolderLock {
 
  private:
   int descriptor_ = -1;
+  std::pair<dev_t, ino_t> file_{};
+  pid_t process_ = 0;  // that made it; a child of fork() has the descriptor too
 };
 constexpr auto kLockFile = ".lock";
 

@@ -41,8 +41,6 @@ class RemoteFleet final : public Fleet {
   void abandon() override;
   Patience patience() const override { return options_.patience; }
   Evaluation evaluate(ServerState& state) override { return here_.evaluate(state); }
-  // Tests only: jobs end when the transport says so.
-  bool stop_on(const std::atomic<bool>& flag) override { return here_.stop_on(flag); }
 
  private:
   using Out = std::map<uint64_t, JobId>;  // jobs by the numbers of their messages
