@@ -73,6 +73,8 @@ FolderLock::~FolderLock() {
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), file_(std::move(other.file_)), process_(other.process_) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      file_(std::move(other.file_)),
+      process_(other.process_) {}
 
 }  // namespace subfleet
