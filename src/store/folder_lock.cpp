@@ -18,8 +18,7 @@
 namespace subfleet {
 namespace {
 
-// Device and number.
-using FileId = std::pair<dev_t, ino_t>;
+using FileId = std::pair<uint64_t, uint64_t>;  // device and number
 
 FileId id_of(int descriptor) {
   struct stat status {};

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -24,8 +23,8 @@ class FolderLock {
 
  private:
   int descriptor_ = -1;
-  std::pair<dev_t, ino_t> file_{};
-  pid_t process_ = 0;  // that made it; a child of fork() has the descriptor too
+  std::pair<uint64_t, uint64_t> file_{};  // device and number
+  int64_t process_ = 0;                   // that made it; a child of fork() has the descriptor too
 };
 constexpr auto kLockFile = ".lock";
 
