@@ -61,12 +61,10 @@ void end_threads() {
   ends_python = std::this_thread::get_id();
   ending = true;
   python_ends = true;
-  {
-    const nb::gil_scoped_release released;  // callbacks come to their end
-    for (int i = 0; i < kPatience && threads_without_gil > 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < kPatience && threads_without_gil > 0; ++i) {  // exact with the GIL
+    const nb::gil_scoped_release released;                          // callbacks come to their end
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  python_ends = false;  // what this thread has yet to do, in functions of atexit, is done
 }
 
 }  // namespace
@@ -110,7 +108,10 @@ SignalWatch::~SignalWatch() {
   ctrl_c = false;
 }
 
-const std::atomic<bool>& SignalWatch::flag() const { return in_main_thread_ ? ctrl_c : python_ends; }
+const std::atomic<bool>& SignalWatch::flag() const {
+  // What the thread that ends Python has yet to do, in functions of atexit, is done.
+  return in_main_thread_ || (ending && !is_too_late()) ? ctrl_c : python_ends;
+}
 
 bool SignalWatch::handler_raised() const {
   if (in_main_thread_) ctrl_c = false;

@@ -106,6 +106,7 @@ class Ends(unittest.TestCase):
 
     def test_ctrl_c_reaches_who_waits_for_a_run_of_another_thread(self):
         done = run_python(
+            "signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs have not\n"
             "run = subfleet.Run(config(run_rounds=1000000), threads=1)\n"
             "threading.Thread(target=run.train, daemon=True).start()\n"
             "time.sleep(0.3)\n"
