@@ -19,7 +19,6 @@ std::thread::id ends_python;  // written before `ending`
 // A signal handler sets it, and the main thread resets it.
 std::atomic<bool> ctrl_c{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
-std::atomic<bool> python_ends{false};
 
 bool is_too_late() { return ending && std::this_thread::get_id() != ends_python; }
 
@@ -60,9 +59,9 @@ void end_threads() {
   constexpr int kPatience = 1000;  // hundredths of a second
   ends_python = std::this_thread::get_id();
   ending = true;
-  python_ends = true;
-  for (int i = 0; i < kPatience && threads_without_gil > 0; ++i) {  // exact with the GIL
-    const nb::gil_scoped_release released;                          // callbacks come to their end
+  // With the GIL the count is exact: no thread is on its way out of a callback.
+  for (int i = 0; i < kPatience && threads_without_gil > 0; ++i) {
+    const nb::gil_scoped_release released;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
@@ -109,8 +108,8 @@ SignalWatch::~SignalWatch() {
 }
 
 const std::atomic<bool>& SignalWatch::flag() const {
-  // What the thread that ends Python has yet to do, in functions of atexit, is done.
-  return in_main_thread_ || (ending && !is_too_late()) ? ctrl_c : python_ends;
+  const bool ends_it = ending && !is_too_late();  // what this thread has yet to do, for atexit, is done
+  return in_main_thread_ || ends_it ? ctrl_c : ending;
 }
 
 bool SignalWatch::handler_raised() const {
