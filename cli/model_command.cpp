@@ -126,6 +126,22 @@ void print_layers(const ModelSpec& model) {
   fmt::print("{}", align_table(lines, is_chain ? "rllllrr" : "rlllllrr"));
 }
 
+// Of a model of tensors: how many of them have an axis of each group.
+void print_tensors(const TensorModel& model) {
+  Table lines{{"group", "units", "droppable", "tensors"}};
+  for (const TensorModel::Group& group : model.groups) {
+    const auto is_of = [&](const AxisPart& part) { return part.group == group.name; };
+    const auto count = std::ranges::count_if(model.tensors, [&](const TensorModel::Tensor& tensor) {
+      return std::ranges::any_of(tensor.rows, is_of) || std::ranges::any_of(tensor.columns, is_of);
+    });
+    lines.push_back({group.name, fmt::format("{}", group.units), group.droppable ? "yes" : "no",
+                     fmt::format("{}", count)});
+  }
+  fmt::print("{}", align_table(lines, "lrlr"));
+  fmt::print("\n{} tensors; the program that the model comes from trains and tests it.\n",
+             model.tensors.size());
+}
+
 // Where layers share their units, which do.
 void print_groups(const ModelSpec& model) {
   const std::vector<UnitGroup> groups = unit_groups(model);
@@ -142,13 +158,16 @@ void print_groups(const ModelSpec& model) {
 
 void print_sizes(const ModelSpec& model, const std::vector<double>& fractions, uint32_t batch) {
   const auto whole = static_cast<double>(parameter_count(model));
-  Table lines{{"kept units", "parameters", "of all", "bytes", "operations", "memory"}};
+  Table lines{{"kept units", "parameters", "of all", "bytes"}};
+  if (!model.tensors) lines[0].insert(lines[0].end(), {"operations", "memory"});
   for (const double keep : fractions) {
     const SubModelSize size = size_at(model, keep, batch);
     lines.push_back({fmt::format("{:g}", keep), with_commas(size.parameters),
                      human_percent(static_cast<double>(size.parameters) / whole),
-                     human_bytes(static_cast<double>(size.bytes())), human_count(size.operations),
-                     human_bytes(static_cast<double>(size.memory))});
+                     human_bytes(static_cast<double>(size.bytes()))});
+    if (model.tensors) continue;
+    lines.back().insert(lines.back().end(),
+                        {human_count(size.operations), human_bytes(static_cast<double>(size.memory))});
   }
   fmt::print("{}", align_table(lines, "rrrrrr"));
 }
@@ -156,14 +175,19 @@ void print_sizes(const ModelSpec& model, const std::vector<double>& fractions, u
 void print_model(const ModelSpec& model, const ModelCommandOptions& options) {
   fmt::print("{}: {} in, {} classes, {} parameters\n\n", model.name, shape_text(model.input),
              class_count(model), with_commas(parameter_count(model)));
-  print_layers(model);
-  print_groups(model);
+  if (model.tensors) {
+    print_tensors(*model.tensors);
+  } else {
+    print_layers(model);
+    print_groups(model);
+  }
   if (droppable_groups(model).empty()) {
     fmt::print("\nNo layer is droppable: every client holds the whole model.\n");
     return;
   }
   fmt::print("\nA client's sub-model, by the kept fraction of the droppable layers' units:\n\n");
   print_sizes(model, options.keep, options.batch);
+  if (model.tensors) return;
   fmt::print(
       "\nOperations are floating-point and per example: forward for a layer, forward and\n"
       "backward for a sub-model. Bytes are 4 per weight. Memory, about: what training with a\n"

@@ -57,6 +57,9 @@ class Federation {
     static_cast<void>(client);
     return std::nullopt;
   }
+  // Of data whose test examples are nobody's: these are what is tested with, and clients train with all of
+  // theirs.
+  virtual const Examples* own_test_set() const { return nullptr; }
   // A hash of all that read() and the counts can give, to tell whether the data are still the same.
   virtual uint64_t fingerprint() const = 0;
   // What the class is called ("A"), for pictures.
@@ -67,7 +70,7 @@ class Federation {
 // one, drawn. Which examples are drawn for testing depends on the options' seed and the client alone.
 class SplitFederation {
  public:
-  SplitFederation(std::unique_ptr<Federation> all, uint64_t seed, double test_fraction);
+  SplitFederation(std::shared_ptr<const Federation> all, uint64_t seed, double test_fraction);
   const Federation& all() const { return *all_; }
   uint32_t clients() const { return all_->clients(); }
   uint32_t train_samples(uint32_t client) const;
@@ -76,17 +79,27 @@ class SplitFederation {
   Examples train(uint32_t client) const;
   Examples test(uint32_t client) const;
 
-  // The test examples of every client, or of clients drawn by the seed until there are at least `limit`.
-  // 0 means every client.
+  // The test examples of every client, or of clients drawn by the seed until there are at least `limit`; of
+  // nobody's (Federation::own_test_set()), so many drawn ones. 0 means all.
   Examples test_set(uint64_t limit) const;
 
  private:
   uint32_t test_samples(uint32_t client) const;
   std::vector<bool> test_mask(uint32_t client) const;
-  std::unique_ptr<Federation> all_;
+  std::shared_ptr<const Federation> all_;
   uint64_t seed_;
   double test_fraction_;
 };
+
+// The source of data that a program has in memory, which no name opens.
+inline constexpr std::string_view kArrays = "arrays";
+
+// Each client's examples, and those to test with, if they are nobody's (otherwise `test` is empty). Throws
+// Error, in a line that says where, for examples of other shapes, values that are not finite and labels that
+// are not below `classes`.
+std::unique_ptr<Federation> make_array_federation(const Shape& input, uint32_t classes,
+                                                  std::vector<Examples> clients,
+                                                  std::optional<Examples> test);
 
 // The source of that name; throws Error naming the nearest. A new source is one file in src/data and one line
 // in sources.cpp.

@@ -70,8 +70,42 @@ struct ParameterSpec {
       1;  // rows = row_groups * features: the same features in every group (the gates of an LSTM)
   size_t fan_in = 0, fan_out = 0;  // for Glorot-uniform; fan_out 0: He-uniform; both 0: starts at `start`
   float start = 0;
-  size_t offset = 0;  // of its first value in the model's flat weights
+  bool statistic = false;  // TensorModel::Tensor::statistic
+  size_t offset = 0;       // of its first value in the model's flat weights
   size_t size() const { return rows * columns * inner; }
+};
+
+// A stretch of a tensor's axis: so many times the units of a group, each so many neighbours wide. Without a
+// group, `inner` neighbours that are always there.
+struct AxisPart {
+  std::string group = {};
+  size_t outer = 1, inner = 1;
+  bool operator==(const AxisPart&) const = default;
+};
+
+// What is known of a network whose arithmetic is its owner's, as of a PyTorch module: its units and its
+// tensors, which is all that codes, sums, messages and files need.
+struct TensorModel {
+  struct Group {
+    std::string name;
+    size_t units = 0;
+    bool droppable = false;
+    bool operator==(const Group&) const = default;
+  };
+  // Its first axes, up to as many as `rows` fill, are seen as one, the next ones, up to as many as `columns`
+  // fill, as another.
+  struct Tensor {
+    std::string name = {};
+    std::vector<size_t> shape = {};
+    std::vector<AxisPart> rows = {}, columns = {};
+    // Averaged over its holders and never stepped, as the running statistics of a batch normalisation.
+    bool statistic = false;
+    bool operator==(const Tensor&) const = default;
+  };
+  size_t outputs = 0;  // of one example: classes, or values of a regression
+  std::vector<Group> groups = {};
+  std::vector<Tensor> tensors = {};
+  bool operator==(const TensorModel&) const = default;
 };
 
 // A graph of layers that ends in `classes` logits, for one example or for every step of a sequence; the loss
@@ -82,6 +116,7 @@ struct ModelSpec {
   Shape input;
   std::vector<LayerSpec> layers;
   std::string vocabulary = {};  // text: the character of each symbol; one symbol more is all others
+  std::optional<TensorModel> tensors = {};  // instead of layers; only its owner can train it
   bool operator==(const ModelSpec&) const = default;
 };
 
@@ -112,10 +147,10 @@ struct UnitGroup {
   std::string name;            // the first of its layers
   size_t units = 0;            // of each of its layers
   bool droppable = false;      // whether clients may hold only some of them
-  std::vector<size_t> layers;  // those that make the units: indices into model.layers
+  std::vector<size_t> layers;  // those that make the units: indices into model.layers; none of a TensorModel
 };
 
-// In the order of their first layers. A model's input has no group.
+// In the order of their first layers, or as a TensorModel lists them. A model's input has no group.
 std::vector<UnitGroup> unit_groups(const ModelSpec& model);
 std::vector<UnitGroup> droppable_groups(const ModelSpec& model);
 
@@ -140,7 +175,8 @@ struct ModelOptions {
 // Throws Error if there is no such model, it cannot work, or both a name and a file are chosen.
 ModelSpec resolve_model(const ModelOptions& options);
 
-// Glorot-uniform or He-uniform weights and zero biases, a pure function of the seed.
+// Glorot-uniform or He-uniform weights and zero biases, a pure function of the seed; of a TensorModel, zeros,
+// because its owner knows better.
 std::vector<float> initial_weights(const ModelSpec& model, uint64_t seed);
 
 }  // namespace subfleet

@@ -28,7 +28,8 @@ enum class Purpose : uint32_t {
   kWireUp = 16,
   kDeal = 17,
   kAugment = 18,
-  kTest = 100,  // unit tests and benchmarks
+  kProgram = 19,  // what a program of one's own draws as it trains a client
+  kTest = 100,    // unit tests and benchmarks
 };
 
 // Names a stream of random numbers. `round` and `client` are whatever two indices tell the uses apart.

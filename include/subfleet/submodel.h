@@ -33,15 +33,20 @@ class SubModel {
   SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale = false);
 
   // One that is put together again from what another says of itself.
-  SubModel(ModelSpec spec, size_t size, size_t whole_size, std::vector<std::vector<uint32_t>> channel_groups,
+  SubModel(ModelSpec spec, std::vector<std::vector<uint32_t>> kept, bool rescaled, size_t size,
+           size_t whole_size, std::vector<std::vector<uint32_t>> channel_groups,
            std::vector<TensorPlan> tensors)
       : spec_(std::move(spec)),
+        kept_(std::move(kept)),
+        rescaled_(rescaled),
         size_(size),
         whole_size_(whole_size),
         channel_groups_(std::move(channel_groups)),
         tensors_(std::move(tensors)) {}
 
-  const ModelSpec& spec() const { return spec_; }    // the smaller model
+  const ModelSpec& spec() const { return spec_; }                           // the smaller model
+  const std::vector<std::vector<uint32_t>>& kept() const { return kept_; }  // of each droppable group
+  bool rescaled() const { return rescaled_; }
   size_t size() const { return size_; }              // its parameters
   size_t whole_size() const { return whole_size_; }  // those of the model that it was taken from
   const std::vector<TensorPlan>& tensors() const { return tensors_; }
@@ -71,10 +76,11 @@ class SubModel {
   }
 
  private:
-  void hold(const std::vector<ParameterSpec>& tensors, const std::vector<uint32_t>& in,
-            const std::vector<uint32_t>& out);
+  void hold(const ParameterSpec& tensor, std::vector<uint32_t> rows, const std::vector<uint32_t>& columns);
 
   ModelSpec spec_;
+  std::vector<std::vector<uint32_t>> kept_;
+  bool rescaled_ = false;
   size_t size_ = 0, whole_size_ = 0;
   std::vector<std::vector<uint32_t>> channel_groups_;
   std::vector<TensorPlan> tensors_;

@@ -23,6 +23,7 @@ void bind_codec(nb::module_& m);
 void bind_messages(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_fleet(nb::module_& m);
+void bind_program(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_remote(nb::module_& m);
 void bind_node(nb::module_& m);

@@ -23,10 +23,12 @@ class BoundRun::RecordKeeper final : public RoundObserver {
 };
 
 BoundRun::BoundRun(const Config& config, std::shared_ptr<BoundFleet> fleet,
-                   const std::optional<std::filesystem::path>& initial,
-                   const std::optional<std::filesystem::path>& folder)
+                   const std::optional<std::filesystem::path>& initial_file,
+                   std::span<const float> initial_weights, const std::optional<std::filesystem::path>& folder)
     : fleet_(std::move(fleet)),
-      session_(config, *fleet_->fleet, provenance_now(config, *fleet_->fleet, fleet_->workers), initial) {
+      session_(config, *fleet_->fleet, provenance_now(config, *fleet_->fleet, fleet_->workers),
+               initial_file) {
+  if (!initial_weights.empty()) session_.begin_with(initial_weights);
   if (folder) session_.write_to(std::filesystem::absolute(*folder));
   folder_ = session_.folder();
 }

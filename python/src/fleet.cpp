@@ -18,16 +18,18 @@
 
 namespace subfleet::python {
 
-BoundLocalFleet::BoundLocalFleet(const Config& config, const std::string& device, size_t threads) {
+BoundLocalFleet::BoundLocalFleet(const Config& config, const std::string& device, size_t threads,
+                                 const SplitFederation* arrays) {
   const std::vector<std::string> known = device_names();
   if (std::ranges::find(known, device) == known.end()) throw unknown_name("device", device, known);
   pool = std::make_unique<ThreadPool>(threads);
   // The data are read while the device wakes.
   const std::future<void> awake = std::async(std::launch::async, wake_device, device);
-  fleet = std::make_unique<LocalFleet>(open_split_federation(config.data), device, *pool,
-                                       config.run.eval_samples);
+  fleet = std::make_unique<LocalFleet>(arrays != nullptr ? *arrays : open_split_federation(config.data),
+                                       device, *pool, config.run.eval_samples);
   workers = {.device = device, .threads = static_cast<uint32_t>(pool->threads())};
   data = config.data;
+  if (arrays != nullptr) data = DataOptions{.source = std::string(kArrays)};
   eval_samples = config.run.eval_samples;
 }
 
@@ -51,13 +53,15 @@ void bind_fleet(nb::module_& m) {
                                           "share one, one after the other.")
       .def(
           "__init__",
-          [](BoundLocalFleet* self, const Config& config, const std::string& device, size_t threads) {
+          [](BoundLocalFleet* self, const Config& config, const std::string& device, size_t threads,
+             const SplitFederation* data) {
             const WithoutGil release;
-            new (self) BoundLocalFleet(config, device, threads);
+            new (self) BoundLocalFleet(config, device, threads, data);
           },
           nb::arg("config"), nb::arg("device") = "cpu", nb::arg("threads") = 0,
-          "With the data of the settings data.*, trained on one of device_names(). 0 threads: one per core; "
-          "the result is the same for any number.");
+          nb::arg("data").none() = nb::none(),
+          "With the data of the settings data.*, or Data.from_arrays, trained on one of device_names(). 0 "
+          "threads: one per core; the result is the same for any number.");
   m.def("device_names", &trainer_names, "What can do the arithmetic here.");
 }
 

@@ -18,7 +18,8 @@ struct BoundFleet {
   std::unique_ptr<Fleet> fleet;  // after the pool, which it may use
   Workers workers;               // for the provenance of runs
   uint64_t eval_samples = 0;
-  std::optional<DataOptions> data;    // that it has; empty: clients elsewhere have them
+  std::optional<DataOptions> data;  // that it has; empty: clients elsewhere have them
+  bool is_of_arrays() const { return data && data->source == kArrays; }
   std::recursive_timed_mutex in_use;  // a round or a test; a callback may ask for another test
 
   virtual ~BoundFleet() = default;
@@ -26,7 +27,9 @@ struct BoundFleet {
 
 // Every client in this process.
 struct BoundLocalFleet final : BoundFleet {
-  BoundLocalFleet(const Config& config, const std::string& device, size_t threads);
+  // `arrays`: the data, instead of those of the settings.
+  BoundLocalFleet(const Config& config, const std::string& device, size_t threads,
+                  const SplitFederation* arrays = nullptr);
 };
 
 }  // namespace subfleet::python

@@ -11,6 +11,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "config_values.h"
+#include "orders.h"
 #include "subfleet/config.h"
 #include "subfleet/error.h"
 #include "subfleet/fleet/remote/job_runner.h"
@@ -66,7 +67,8 @@ UpdateMessage reply(BoundJob& job, const In<float>& trained, uint32_t examples, 
   return update_message(job, {.examples = examples, .loss = loss, .accuracy = accuracy}, update);
 }
 
-// The orders in which a client sees its examples, one per epoch, as every trainer has them.
+}  // namespace
+
 std::vector<Out<uint32_t>> orders_of(const RandomKey& key, const LocalTraining& how, uint32_t examples) {
   Random random(key);
   std::vector<uint32_t> order(examples);
@@ -77,6 +79,8 @@ std::vector<Out<uint32_t>> orders_of(const RandomKey& key, const LocalTraining& 
   }
   return all;
 }
+
+namespace {
 
 Out<float> augmented(BoundJob& job, const In<float>& examples, uint32_t seen) {
   const Shape& shape = job.submodel().spec().input;

@@ -23,6 +23,7 @@ NB_MODULE(_core, m) {
   bind_messages(m);
   bind_data(m);
   bind_fleet(m);
+  bind_program(m);
   bind_run(m);
   bind_remote(m);
   bind_node(m);

@@ -7,12 +7,14 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <variant>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -284,21 +286,30 @@ void bind_run(nb::module_& m) {
   run.def(
          "__init__",
          [](BoundRun* self, const Config& config, SharedFleet fleet, const std::string& device,
-            size_t threads, const Path& init, const Path& out) {
+            size_t threads, const std::optional<std::variant<std::filesystem::path, In<float>>>& init,
+            const Path& out) {
+           const auto* file = init ? std::get_if<std::filesystem::path>(&*init) : nullptr;
+           const auto* weights = init ? std::get_if<In<float>>(&*init) : nullptr;
            const WithoutGil release;
            Config checked = config;
+           if (fleet && fleet->is_of_arrays()) {
+             checked.data = *fleet->data;
+             checked.run.eval_samples = fleet->eval_samples;
+           }
            validate(checked);
            if (!fleet) {
              fleet = local_fleet(checked, device, threads);
            } else {
              check_data(checked, *fleet);
            }
-           new (self) BoundRun(checked, std::move(fleet), init, out);
+           new (self) BoundRun(checked, std::move(fleet), file != nullptr ? Path(*file) : Path(),
+                               weights != nullptr ? span_of(*weights) : std::span<const float>(), out);
          },
          nb::arg("config"), nb::arg("fleet").none() = nb::none(), nb::arg("device") = "cpu",
          nb::arg("threads") = 0, nb::arg("init").none() = nb::none(), nb::arg("out").none() = nb::none(),
          "A run of these settings. `fleet`: who runs the jobs; by default a LocalFleet on `device` with "
-         "`threads`. `init`: a safetensors file with the weights to begin with. `out`: a new folder for what "
+         "`threads`. `init`: the weights to begin with, as a safetensors file or a flat array. `out`: a new "
+         "folder for what "
          "`subfleet train --out` would write.")
       .def_static(
           "resume", &resume, nb::arg("folder"), nb::arg("settings") = nb::dict(),

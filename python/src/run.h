@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fleet.h"
@@ -21,9 +22,10 @@ namespace nb = nanobind;
 // fleet, from any thread, wait for each other.
 class BoundRun {
  public:
-  // `config` has been validated. The folder must be new or empty.
+  // `config` has been validated. The run begins with the weights of a file or with those given, if there are
+  // any, else with the model's own. The folder must be new or empty.
   BoundRun(const Config& config, std::shared_ptr<BoundFleet> fleet,
-           const std::optional<std::filesystem::path>& initial,
+           const std::optional<std::filesystem::path>& initial_file, std::span<const float> initial_weights,
            const std::optional<std::filesystem::path>& folder);
   // Goes on with the run of a folder. `before` is the folder's provenance.
   BoundRun(const Config& config, std::shared_ptr<BoundFleet> fleet, RunWriter writer,

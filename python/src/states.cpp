@@ -41,29 +41,78 @@ LayerSpec layer_of(const LayerState& state) {
   return layer;
 }
 
-using ModelState = std::tuple<std::string, std::array<size_t, 3>, std::vector<LayerState>, std::string>;
+using GroupState = std::tuple<std::string, size_t, bool>;
+using PartState = std::tuple<std::string, size_t, size_t>;
+using TensorState =
+    std::tuple<std::string, std::vector<size_t>, std::vector<PartState>, std::vector<PartState>, bool>;
+using TensorsState = std::tuple<size_t, std::vector<GroupState>, std::vector<TensorState>>;
+
+std::vector<PartState> state_of(const std::vector<AxisPart>& parts) {
+  std::vector<PartState> states;
+  for (const auto& [group, outer, inner] : parts) states.emplace_back(group, outer, inner);
+  return states;
+}
+
+TensorsState state_of(const TensorModel& model) {
+  TensorsState state{model.outputs, {}, {}};
+  for (const auto& [name, units, droppable] : model.groups)
+    std::get<1>(state).emplace_back(name, units, droppable);
+  for (const auto& [name, shape, rows, columns, statistic] : model.tensors)
+    std::get<2>(state).emplace_back(name, shape, state_of(rows), state_of(columns), statistic);
+  return state;
+}
+
+std::vector<AxisPart> parts_of(const std::vector<PartState>& states) {
+  std::vector<AxisPart> parts;
+  for (const auto& [group, outer, inner] : states)
+    parts.push_back({.group = group, .outer = outer, .inner = inner});
+  return parts;
+}
+
+TensorModel tensors_of(const TensorsState& state) {
+  const auto& [outputs, groups, tensors] = state;
+  TensorModel model{.outputs = outputs};
+  for (const auto& [name, units, droppable] : groups)
+    model.groups.push_back({.name = name, .units = units, .droppable = droppable});
+  for (const auto& [name, shape, rows, columns, statistic] : tensors) {
+    model.tensors.push_back({.name = name,
+                             .shape = shape,
+                             .rows = parts_of(rows),
+                             .columns = parts_of(columns),
+                             .statistic = statistic});
+  }
+  return model;
+}
+
+using ModelState = std::tuple<std::string, std::array<size_t, 3>, std::vector<LayerState>, std::string,
+                              std::optional<TensorsState>>;
 
 ModelState state_of(const ModelSpec& model) {
-  const auto& [name, input, layers, vocabulary] = model;
+  const auto& [name, input, layers, vocabulary, tensors] = model;
   std::vector<LayerState> states;
   for (const LayerSpec& layer : layers) states.push_back(state_of(layer));
-  return {name, {input.channels, input.height, input.width}, std::move(states), vocabulary};
+  return {name,
+          {input.channels, input.height, input.width},
+          std::move(states),
+          vocabulary,
+          tensors ? std::optional(state_of(*tensors)) : std::nullopt};
 }
 
 ModelSpec model_of(const ModelState& state) {
-  const auto& [name, input, layers, vocabulary] = state;
+  const auto& [name, input, layers, vocabulary, tensors] = state;
   ModelSpec model{.name = name,
                   .input = {.channels = input[0], .height = input[1], .width = input[2]},
                   .layers = {},
                   .vocabulary = vocabulary};
   for (const LayerState& layer : layers) model.layers.push_back(layer_of(layer));
+  if (tensors) model.tensors = tensors_of(*tensors);
   return model;
 }
 
 using PlanState = std::tuple<size_t, size_t, size_t, size_t, size_t, std::vector<uint32_t>,
                              std::vector<std::pair<uint32_t, uint32_t>>>;
-using SubModelState =
-    std::tuple<ModelState, size_t, size_t, std::vector<std::vector<uint32_t>>, std::vector<PlanState>>;
+using Units = std::vector<std::vector<uint32_t>>;
+using SubModelState = std::tuple<ModelState, Units, bool, size_t, size_t, Units, std::vector<PlanState>>;
 
 SubModelState state_of(const SubModel& submodel) {
   std::vector<PlanState> plans;
@@ -73,12 +122,12 @@ SubModelState state_of(const SubModel& submodel) {
     for (const ColumnRun& run : runs) pairs.emplace_back(run.from, run.count);
     plans.emplace_back(full_offset, sub_offset, full_columns, sub_columns, inner, rows, std::move(pairs));
   }
-  return {state_of(submodel.spec()), submodel.size(), submodel.whole_size(), submodel.channel_groups(),
-          std::move(plans)};
+  return {state_of(submodel.spec()), submodel.kept(),           submodel.rescaled(), submodel.size(),
+          submodel.whole_size(),     submodel.channel_groups(), std::move(plans)};
 }
 
 SubModel submodel_of(const SubModelState& state) {
-  const auto& [spec, size, whole_size, channel_groups, plans] = state;
+  const auto& [spec, kept, rescaled, size, whole_size, channel_groups, plans] = state;
   std::vector<TensorPlan> tensors;
   for (const auto& [full_offset, sub_offset, full_columns, sub_columns, inner, rows, runs] : plans) {
     TensorPlan plan{.full_offset = full_offset,
@@ -90,7 +139,7 @@ SubModel submodel_of(const SubModelState& state) {
     for (const auto& [from, count] : runs) plan.runs.push_back({.from = from, .count = count});
     tensors.push_back(std::move(plan));
   }
-  return {model_of(spec), size, whole_size, channel_groups, std::move(tensors)};
+  return {model_of(spec), kept, rescaled, size, whole_size, channel_groups, std::move(tensors)};
 }
 
 using Counts = std::array<uint32_t, kJobOutcomes.size()>;

@@ -90,6 +90,9 @@ void bind_submodel(nb::module_& m) {
           "`kept` holds the kept units of each of Model.droppable, ascending. With `rescale`, units are "
           "divided by the kept part, as in inverted dropout (Layer.output_scale, Layer.input_scale).")
       .def_prop_ro("model", &SubModel::spec, nb::rv_policy::copy, "The smaller model.")
+      .def_prop_ro("kept", &SubModel::kept, nb::rv_policy::copy,
+                   "The kept units of each of the whole model's droppable groups.")
+      .def_prop_ro("rescaled", &SubModel::rescaled, "Whether units are divided by the kept part.")
       .def_prop_ro("size", &SubModel::size, "How many weights it has.")
       .def_prop_ro("whole_size", &SubModel::whole_size, "How many the model has that it was taken from.")
       .def_prop_ro(

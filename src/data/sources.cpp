@@ -37,6 +37,11 @@ std::unique_ptr<Federation> open_federation(const DataOptions& options) {
   for (const Source& source : kSources) {
     if (source.name == options.source) return source.open(options);
   }
+  if (options.source == kArrays) {
+    throw bad_request("data.source",
+                      "'arrays' are in the memory of the program that has them (docs/python.md), "
+                      "so its data are not to be found here");
+  }
   throw unknown_name("data.source", options.source, data_source_names());
 }
 

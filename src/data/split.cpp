@@ -40,9 +40,23 @@ void append(Examples& to, const Examples& from) {
   to.labels.insert(to.labels.end(), from.labels.begin(), from.labels.end());
 }
 
+// So many of them, in their order; 0 is all.
+Examples drawn(const Examples& all, uint64_t limit, uint64_t seed) {
+  if (limit == 0 || limit >= all.count()) return all;
+  std::vector<uint32_t> order(all.count());
+  std::iota(order.begin(), order.end(), 0u);
+  Random random({.seed = seed, .purpose = Purpose::kTestChoice});
+  random.shuffle(std::span(order));
+  std::vector<bool> mask(all.count(), false);
+  for (uint64_t i = 0; i < limit; ++i) mask[order[i]] = true;
+  Examples chosen = all;
+  select(chosen, mask, true);
+  return chosen;
+}
+
 }  // namespace
 
-SplitFederation::SplitFederation(std::unique_ptr<Federation> all, uint64_t seed, double test_fraction)
+SplitFederation::SplitFederation(std::shared_ptr<const Federation> all, uint64_t seed, double test_fraction)
     : all_(std::move(all)), seed_(seed), test_fraction_(test_fraction) {
   if (!(test_fraction >= 0 && test_fraction < 1)) {
     throw bad_request("data.test_fraction", fmt::format("{} is not in [0, 1)", test_fraction));
@@ -50,6 +64,7 @@ SplitFederation::SplitFederation(std::unique_ptr<Federation> all, uint64_t seed,
 }
 
 uint32_t SplitFederation::test_samples(uint32_t client) const {
+  if (all_->own_test_set() != nullptr) return 0;
   const std::optional<uint32_t> own = all_->own_test_samples(client);
   return own ? *own : test_count(all_->samples(client), test_fraction_);
 }
@@ -92,6 +107,7 @@ Examples SplitFederation::test(uint32_t client) const {
 }
 
 Examples SplitFederation::test_set(uint64_t limit) const {
+  if (const Examples* own = all_->own_test_set()) return drawn(*own, limit, seed_);
   Examples chosen{.features = all_->input().size(), .inputs = {}, .labels = {}};
   if (limit == 0) {
     for (uint32_t client = 0; client < clients(); ++client) append(chosen, test(client));

@@ -6,6 +6,7 @@
 
 #include "model/graph.h"
 #include "model/layers.h"
+#include "model/tensor_model.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -18,13 +19,6 @@ bool is_name(std::string_view text, std::string_view punctuation) {
   return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, [&](unsigned char c) {
     return (c < 0x80 && std::isalnum(c) != 0) || punctuation.find(static_cast<char>(c)) != text.npos;
   });
-}
-
-// Layers are tensors' prefixes and parts of settings' names, so a dot cannot be in them.
-void check_layer_name(const std::string& where, const std::string& name) {
-  if (is_name(name, "_-")) return;
-  throw bad_request(
-      where, fmt::format("the name '{}' must be 1 to {} letters, digits, _ and -", name, kLongestName));
 }
 
 // The layer with every field at its default that its type does not use.
@@ -181,10 +175,21 @@ void check_vocabulary(const ModelSpec& model) {
 
 }  // namespace
 
+void check_layer_name(const std::string& where, const std::string& name) {
+  if (is_name(name, "_-")) return;
+  throw bad_request(
+      where, fmt::format("the name '{}' must be 1 to {} letters, digits, _ and -", name, kLongestName));
+}
+
 void check_model(const ModelSpec& model) {
   if (!is_name(model.name, "_-.")) {
     throw bad_request(
         "name", fmt::format("'{}' must be 1 to {} letters, digits, _, - and .", model.name, kLongestName));
+  }
+  if (model.tensors) {
+    if (!model.layers.empty() || !model.vocabulary.empty())
+      throw bad_request(model.name, "has tensors of its own, so it has no layers and no vocabulary");
+    return check_tensor_model(*model.tensors);
   }
   if (model.layers.empty()) throw bad_request(model.name, "has no layers; the last one makes the classes");
   check_layers(model);

@@ -107,6 +107,8 @@ Ensemble as_branches(const ModelSpec& model, std::span<const std::vector<float>>
 
 Ensemble make_ensemble(const ModelSpec& model, std::span<const std::vector<float>> members) {
   if (members.empty()) throw bad_request("ensemble", "of no models");
+  if (model.tensors)
+    throw bad_request("ensemble", fmt::format("{} has no layers to put side by side", model.name));
   const size_t size = parameter_count(model);
   for (size_t member = 0; member < members.size(); ++member) {
     if (members[member].size() == size) continue;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "model/layers.h"
+#include "model/tensor_model.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -172,6 +173,7 @@ std::vector<uint32_t> layer_inputs(const ModelSpec& model, size_t i) {
 ModelGraph model_graph(const ModelSpec& model) { return Builder(model).build(); }
 
 std::vector<UnitGroup> unit_groups(const ModelSpec& model) {
+  if (model.tensors) return tensor_groups(*model.tensors);
   std::vector<UnitGroup> groups = model_graph(model).groups;
   groups.erase(groups.begin());
   return groups;

@@ -92,6 +92,10 @@ std::vector<std::string> layer_type_names();
 // What an error calls a layer: "layer 3 (conv2)", or its type if it has no name.
 std::string layer_label(const ModelSpec& model, size_t index);
 
+// Throws Error unless it can be the name of a layer or of a group of units, which is the prefix of tensors
+// and a part of settings' names, so a dot cannot be in it.
+void check_layer_name(const std::string& where, const std::string& name);
+
 const LayerType& add_layer();
 const LayerType& attention_layer();
 const LayerType& avgpool_layer();

@@ -6,13 +6,18 @@
 
 #include "model/graph.h"
 #include "model/layers.h"
+#include "model/tensor_model.h"
 #include "subfleet/random.h"
 
 namespace subfleet {
 
-std::vector<Shape> value_shapes(const ModelSpec& model) { return model_graph(model).shapes; }
+std::vector<Shape> value_shapes(const ModelSpec& model) {
+  if (model.tensors) return {model.input, {.channels = model.tensors->outputs}};
+  return model_graph(model).shapes;
+}
 
 std::vector<ParameterSpec> model_parameters(const ModelSpec& model) {
+  if (model.tensors) return tensor_parameters(*model.tensors);
   const ModelGraph graph = model_graph(model);
   std::vector<ParameterSpec> all;
   size_t offset = 0;
@@ -34,6 +39,7 @@ size_t parameter_count(const ModelSpec& model) {
 }
 
 size_t logit_rows(const ModelSpec& model) {
+  if (model.tensors) return 1;
   const Shape output = value_shapes(model).back();
   const bool of_steps = output.width == 1 && output.height == model.input.height;
   return of_steps && output.channels == model.layers.front().symbols ? output.height : 1;

@@ -5,11 +5,11 @@
 
 #include "model/initial_names.h"
 #include "model/layers.h"
+#include "model/model_keys.h"
+#include "model/tensor_model.h"
 
 namespace subfleet {
-namespace {
 
-// A TOML text in quotes, of ASCII.
 std::string toml_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -25,6 +25,8 @@ std::string toml_text(std::string_view text) {
   }
   return out + '"';
 }
+
+namespace {
 
 std::string value_text(size_t value) { return fmt::format("{}", value); }
 std::string value_text(const std::optional<size_t>& value) { return fmt::format("{}", value.value_or(0)); }
@@ -67,6 +69,7 @@ std::string model_toml(const ModelSpec& model) {
       fmt::format("name = {}\ninput = [{}, {}, {}]  # channels, height, width\n", toml_text(model.name),
                   model.input.channels, model.input.height, model.input.width);
   if (!model.vocabulary.empty()) text += fmt::format("vocabulary = {}\n", toml_text(model.vocabulary));
+  if (model.tensors) return text + tensor_model_toml(*model.tensors);
   text += "layer = [\n";
   for (const LayerSpec& layer : model.layers) text += fmt::format("  {{ {} }},\n", layer_text(model, layer));
   return text + "]\n";

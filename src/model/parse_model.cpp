@@ -12,6 +12,8 @@
 #include "base/toml_text.h"
 #include "model/initial_names.h"
 #include "model/layers.h"
+#include "model/model_keys.h"
+#include "model/tensor_model.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -19,27 +21,6 @@ namespace {
 
 // Each layer of each thread keeps what it computes for a batch of a test, about 1 MB if it is small.
 constexpr size_t kMostLayers = 256;
-
-// What is wrong with a key, in front of why: "layer 3 (conv2): units".
-std::string at_key(std::string_view where, std::string_view key) {
-  return where.empty() ? std::string(key) : fmt::format("{}: {}", where, key);
-}
-
-size_t read_count(const std::string& what, const toml::node& node) {
-  const std::optional<int64_t> count = node.is_integer() ? node.value<int64_t>() : std::nullopt;
-  if (!count || *count < 1) throw bad_request(what, "must be a whole number, 1 or more");
-  return static_cast<size_t>(*count);
-}
-
-bool read_flag(const std::string& what, const toml::node& node) {
-  if (!node.is_boolean()) throw bad_request(what, "must be true or false");
-  return *node.value<bool>();
-}
-
-std::string read_text(const std::string& what, const toml::node& node) {
-  if (!node.is_string()) throw bad_request(what, "must be a text in quotes");
-  return *node.value<std::string>();
-}
 
 // Unlike other counts, it may be 0.
 size_t read_optional_count(const std::string& what, const toml::node& node) {
@@ -55,20 +36,6 @@ void read(const std::string& what, const toml::node& node, std::optional<size_t>
 void read(const std::string& what, const toml::node& node, bool& value) { value = read_flag(what, node); }
 void read(const std::string& what, const toml::node& node, Initial& value) {
   value = initial_of(what, read_text(what, node));
-}
-
-void check_keys(std::string_view where, const toml::table& table, const std::vector<std::string>& known) {
-  const std::set<std::string_view> names(known.begin(), known.end());
-  for (const auto& [key, node] : table) {
-    if (!names.contains(key.str())) throw unknown_name(at_key(where, "key"), key.str(), known);
-  }
-}
-
-const toml::node& required(std::string_view where, const toml::table& table, std::string_view key,
-                           std::string_view example) {
-  const toml::node* node = table.get(key);
-  if (node == nullptr) throw bad_request(at_key(where, key), fmt::format("is missing; as in {}", example));
-  return *node;
 }
 
 Shape read_input(const toml::node& node) {
@@ -235,13 +202,22 @@ std::string name_of_file(std::string_view source) {
 }
 
 ModelSpec read_model(const toml::table& table, std::string_view source) {
-  check_keys("", table, {"name", "input", "layer", "vocabulary"});
+  check_keys("", table, {"name", "input", "layer", "vocabulary", "outputs", "group", "tensor"});
   ModelSpec model{.name = name_of_file(source),
                   .input = read_input(required("", table, "input", "input = [1, 28, 28]")),
                   .layers = {}};
   if (const toml::node* name = table.get("name")) model.name = read_text("name", *name);
   if (const toml::node* vocabulary = table.get("vocabulary")) {
     model.vocabulary = read_text("vocabulary", *vocabulary);
+  }
+  if (table.contains("tensor")) {
+    if (table.contains("layer")) throw bad_request("layer", "a model has layers or tensors, not both");
+    model.tensors = read_tensor_model(table);
+    check_model(model);
+    return model;
+  }
+  for (const char* key : {"outputs", "group"}) {
+    if (table.contains(key)) throw bad_request(key, "is for a model of tensors, and there is no tensor");
   }
   std::vector<ReadLayer> layers = read_layers(table);
   name_unnamed(layers);

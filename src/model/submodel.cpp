@@ -7,6 +7,7 @@
 
 #include "model/graph.h"
 #include "model/layers.h"
+#include "model/tensor_model.h"
 #include "subfleet/error.h"
 
 namespace subfleet {
@@ -38,6 +39,27 @@ void check_kept(const UnitGroup& group, const IndexSet& kept) {
     throw bad_request(group.name,
                       fmt::format("kept units must be ascending, at least one and below {}", group.units));
   }
+}
+
+// Of each group, the kept units: `kept` says them of the droppable ones.
+std::vector<IndexSet> kept_units(const ModelSpec& whole, const std::vector<UnitGroup>& groups,
+                                 std::span<const IndexSet> kept) {
+  const auto droppable = static_cast<size_t>(std::ranges::count_if(groups, &UnitGroup::droppable));
+  if (kept.size() != droppable) {
+    throw bad_request(whole.name,
+                      fmt::format("{} index sets for {} droppable groups of units", kept.size(), droppable));
+  }
+  std::vector<IndexSet> units;
+  for (const UnitGroup& group : groups) {
+    if (group.droppable) {
+      units.push_back(*kept.begin());
+      kept = kept.subspan(1);
+      check_kept(group, units.back());
+    } else {
+      units.push_back(all_of(group.units));
+    }
+  }
+  return units;
 }
 
 // The features of these units.
@@ -86,23 +108,19 @@ const IndexSet& choose(Follows follows, const IndexSet& outputs, const IndexSet&
 }  // namespace
 
 SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>> kept, bool rescale)
-    : spec_(whole) {
-  const ModelGraph graph = model_graph(whole);
-  const auto droppable = static_cast<size_t>(std::ranges::count_if(graph.groups, &UnitGroup::droppable));
-  if (kept.size() != droppable) {
-    throw bad_request(whole.name,
-                      fmt::format("{} index sets for {} droppable groups of units", kept.size(), droppable));
-  }
-  std::vector<IndexSet> units;  // that are kept of each group
-  size_t next = 0;
-  for (const UnitGroup& group : graph.groups) {
-    if (group.droppable) {
-      units.push_back(kept[next++]);
-      check_kept(group, units.back());
-    } else {
-      units.push_back(all_of(group.units));
+    : spec_(whole), kept_(kept.begin(), kept.end()), rescaled_(rescale) {
+  if (whole.tensors) {
+    const std::vector<IndexSet> units = kept_units(whole, tensor_groups(*whole.tensors), kept);
+    const std::vector<ParameterSpec> tensors = tensor_parameters(*whole.tensors);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      KeptAxes axes = kept_axes(*whole.tensors, i, units);
+      hold(tensors[i], std::move(axes.rows), axes.columns);
     }
+    spec_.tensors = shrunk(*whole.tensors, units);
+    return;
   }
+  const ModelGraph graph = model_graph(whole);
+  const std::vector<IndexSet> units = kept_units(whole, graph.groups, kept);
   const auto features = [&](size_t value) {
     return features_of(units[graph.units[value].group], graph.units[value].spread);
   };
@@ -125,26 +143,26 @@ SubModel::SubModel(const ModelSpec& whole, std::span<const std::vector<uint32_t>
     }
     if (type.has_channel_groups())
       channel_groups_.push_back(ends_of_parts(in, graph.shapes[input].channels, layer.groups));
-    hold(type.parameters(layer, graph.shapes[input]), in, out);
+    for (const ParameterSpec& p : type.parameters(layer, graph.shapes[input])) {
+      const IndexSet rows = choose(p.rows_follow, out, in, all_of(p.rows / p.row_groups));
+      hold(p, in_groups(rows, p.row_groups, p.rows / p.row_groups),
+           choose(p.columns_follow, out, in, all_of(p.columns)));
+    }
   }
 }
 
-// The tensors of a layer of which these features enter and leave.
-void SubModel::hold(const std::vector<ParameterSpec>& tensors, const std::vector<uint32_t>& in,
-                    const std::vector<uint32_t>& out) {
-  for (const ParameterSpec& p : tensors) {
-    const IndexSet columns = choose(p.columns_follow, out, in, all_of(p.columns));
-    const IndexSet rows = choose(p.rows_follow, out, in, all_of(p.rows / p.row_groups));
-    tensors_.push_back({.full_offset = whole_size_,
-                        .sub_offset = size_,
-                        .full_columns = p.columns,
-                        .sub_columns = columns.size(),
-                        .inner = p.inner,
-                        .rows = in_groups(rows, p.row_groups, p.rows / p.row_groups),
-                        .runs = runs_of(columns)});
-    whole_size_ += p.size();
-    size_ += tensors_.back().rows.size() * columns.size() * p.inner;
-  }
+// The next tensor, of which these rows and columns are kept.
+void SubModel::hold(const ParameterSpec& tensor, std::vector<uint32_t> rows,
+                    const std::vector<uint32_t>& columns) {
+  tensors_.push_back({.full_offset = whole_size_,
+                      .sub_offset = size_,
+                      .full_columns = tensor.columns,
+                      .sub_columns = columns.size(),
+                      .inner = tensor.inner,
+                      .rows = std::move(rows),
+                      .runs = runs_of(columns)});
+  whole_size_ += tensor.size();
+  size_ += tensors_.back().rows.size() * columns.size() * tensor.inner;
 }
 
 void SubModel::gather(std::span<const float> whole, std::span<float> sub) const {

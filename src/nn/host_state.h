@@ -30,8 +30,15 @@ class HostState final : public ServerState {
 
  private:
   std::span<float> average();  // empty: none is kept
+  [[nodiscard]] bool average_statistics(std::span<const float> before);
+
+  // Weights that are averaged and not stepped: so many from there on.
+  struct Statistic {
+    size_t begin = 0, count = 0;
+  };
 
   ModelSpec model_;
+  std::vector<Statistic> statistics_;
   ThreadPool& pool_;
   std::vector<float> weights_;
   std::unique_ptr<ServerOptimizer> optimizer_;

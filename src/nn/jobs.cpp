@@ -36,6 +36,13 @@ void check_examples(const Examples& examples, const ModelSpec& model, const std:
   }
 }
 
+void check_has_layers(const ModelSpec& model) {
+  if (!model.tensors) return;
+  throw bad_request(model.name,
+                    "is known by its tensors alone, so only the program that it comes from can "
+                    "train and test it (docs/python.md)");
+}
+
 void check_chunks(size_t first, size_t count, size_t test_examples) {
   if (first + count <= chunk_count(test_examples)) return;
   throw bad_request("evaluation",

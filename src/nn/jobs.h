@@ -14,6 +14,7 @@ namespace subfleet {
 // Each throws Error, in one line, for what no trainer can use.
 void check_cohort(const Cohort& cohort, size_t weights_of_state);
 void check_examples(const Examples& examples, const ModelSpec& model, const std::string& whose);
+void check_has_layers(const ModelSpec& model);
 void check_chunks(size_t first, size_t count, size_t test_examples);
 
 // The key of a job's random numbers.

@@ -8,6 +8,7 @@
 
 namespace subfleet {
 Network& LocalSgd::network(const ModelSpec& model, std::span<const std::vector<uint32_t>> channel_groups) {
+  check_has_layers(model);
   Network& network = *networks_.get(network_key(model), make_network_);
   network.set_channel_groups(channel_groups);
   return network;

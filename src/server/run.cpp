@@ -82,10 +82,10 @@ void check_fits(const Config& config, const ModelSpec& model, uint32_t clients, 
     throw bad_request("round.clients",
                       fmt::format("{} per round, but there are only {}", config.round.clients, clients));
   }
-  const LayerSpec& first = model.layers.front();
-  if (first.symbols > 0 && first.symbols < classes) {
-    throw bad_request(
-        "model", fmt::format("{} knows {} symbols; the data have {}", model.name, first.symbols, classes));
+  const size_t symbols = model.layers.empty() ? 0 : model.layers.front().symbols;
+  if (symbols > 0 && symbols < classes) {
+    throw bad_request("model",
+                      fmt::format("{} knows {} symbols; the data have {}", model.name, symbols, classes));
   }
   if (!(input == model.input) || classes > class_count(model)) {
     throw bad_request(

@@ -18,13 +18,17 @@ Provenance provenance_now(const Config& config, const Fleet& fleet, const Worker
           .sessions = {{.from_round = 0,
                         .version = std::string(version()),
                         .device = workers.device,
-                        .kernels = trainer_kernels(workers.device),
+                        .kernels = workers.kernels ? *workers.kernels : trainer_kernels(workers.device),
                         .threads = workers.threads,
                         .ranks = workers.ranks}}};
 }
 
 Provenance::Initial initial_weights_file(const std::filesystem::path& file) {
   return {.file = file.string(), .fingerprint = Hash().add(read_file(file)).value()};
+}
+
+Provenance::Initial initial_weights_array(std::span<const float> weights) {
+  return {.file = "an array of the program", .fingerprint = Hash().add_values(weights).value()};
 }
 
 std::string trainer_text(const Provenance::Session& session) {

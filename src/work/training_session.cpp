@@ -23,6 +23,11 @@ TrainingSession::TrainingSession(const Config& config, Fleet& fleet, Provenance 
   events_.emplace(writer_->folder(), writer_->log());
 }
 
+void TrainingSession::begin_with(std::span<const float> weights) {
+  run_.set_weights(weights);
+  now_.initial = initial_weights_array(weights);
+}
+
 void TrainingSession::write_to(const std::filesystem::path& folder) {
   writer_.emplace(RunWriter::begin(folder, run_, now_));
   events_.emplace(folder, writer_->log());

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "subfleet/config.h"
@@ -15,7 +16,8 @@ namespace subfleet {
 
 // What does the arithmetic of a session.
 struct Workers {
-  std::string device = "cpu";  // a trainer's name
+  std::string device = "cpu";               // a trainer's name, or what a program calls its own
+  std::optional<std::string> kernels = {};  // of a program's own
   uint32_t threads = 1;
   uint32_t ranks = 1;
 };
@@ -25,6 +27,7 @@ Provenance provenance_now(const Config& config, const Fleet& fleet, const Worker
 
 // Weights that a run begins with, by the file's name and content.
 Provenance::Initial initial_weights_file(const std::filesystem::path& file);
+Provenance::Initial initial_weights_array(std::span<const float> weights);
 
 // "subfleet 0.1.0 on cpu avx512".
 std::string trainer_text(const Provenance::Session& session);

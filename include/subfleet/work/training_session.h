@@ -25,6 +25,9 @@ class TrainingSession final : private RoundObserver {
   // allows. Throws Error if the data are not those that the run began with.
   TrainingSession(const Config& config, Fleet& fleet, Provenance now, RunWriter folder);
 
+  // Before the first round: begins with these weights instead.
+  void begin_with(std::span<const float> weights);
+
   // Writes the run to a new or empty folder from here on. Throws Error if it holds something.
   void write_to(const std::filesystem::path& folder);
 

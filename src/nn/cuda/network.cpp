@@ -96,6 +96,8 @@ std::vector<LayerPlan> plan_layers(const ModelSpec& model, int rows, bool tf32, 
 }  // namespace
 
 std::string cuda_misfit(const ModelSpec& model) {
+  if (model.tensors)
+    return "is known by its tensors alone, which only the program that it comes from can train";
   const std::vector<LayerSite> sites = layer_sites(model);
   for (size_t i = 0; i < sites.size(); ++i) {
     const LayerSpec& spec = sites[i].spec;
