@@ -1,29 +1,36 @@
 """Coded federated dropout for PyTorch: your own nn.Module, the smaller module that a client trains, and the merge.
 
-    net = TorchModel(my_module, input=(1, 28, 28))      # my_module: a chain of the usual layers
-    weights = net.weights()
+    net = TorchModel(my_module, input=(1, 28, 28))      # any module that torch.fx can follow
+    run = net.run(clients=[(x, y), ...], test=(x, y), settings={"round.clients": 10}, out="runs/mine")
+    run.train(progress=True)
+    net.load(run.tested_weights)
+
+or, by hand, for each client of a round:
+
     client = net.client_module(submodel, weights)       # a genuinely smaller module; train it as you like
     net.merge(sum, submodel, weights, client.state_dict(), examples)
-
-A module may have Linear, Conv2d, Embedding, LSTM, ReLU, MaxPool2d, AdaptiveAvgPool2d(1), Flatten and Dropout, as modules or
-as functions of its forward, each called once and one after the other. Anything else is refused in one line.
 """
 
 from __future__ import annotations
 
-import copy
+import re
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import torch
 from torch import nn
 
-from ._core import JobMessage, Layer, Model, PartialSum, RequestError, SubModel, UpdateMessage
-from ._torch_layers import ReadLayer, read_layers
+from ._core import JobMessage, Model, PartialSum, RequestError, SubModel, UpdateMessage
+from ._torch_layers import read_layers
 from ._torch_modules import Network
+from ._torch_text import layers_text, tensors_text
+from ._torch_trace import trace
+from ._torch_train import right_classes, train_locally
 from .tensors import flat_weights, named_weights
 
-__all__ = ["TorchModel", "as_input", "module_of", "train_job", "train_locally"]
+__all__ = ["TorchModel", "as_input", "layered_model", "module_of", "right_classes", "train_job", "train_locally"]
+
+Input = Union[Sequence[int], torch.Tensor, Sequence[torch.Tensor]]
 
 
 class TorchModel:
@@ -32,48 +39,49 @@ class TorchModel:
     def __init__(
         self,
         module: nn.Module,
-        input: Sequence[int],
+        input: Input,
         name: str = "torch-module",
         droppable: Optional[Iterable[str]] = None,
     ) -> None:
-        """`input`: channels, height and width of one example, or (1, steps, 1) of a text. `droppable`: the modules, by
-        their names, of which clients may hold a part; by default every one with weights but the first and the last.
-        Raises Error for a module that is no chain of the usual layers."""
+        """`input`: the shape of one example, as channels, height and width, or (1, steps, 1) of a text; or a batch of two
+        or more examples as the module takes them, a tuple of tensors for several inputs. `droppable`: the groups of units
+        of which clients may hold a part, by the names of the modules that make them; by default all but the first, the
+        last and those of layers whose outputs are added. Raises Error for a module that torch.fx cannot follow."""
         self.module = module
-        _refuse_shared_weights(module)
-        layers = read_layers(module, _example(module, input))
-        self._paths = [layer.path for layer in layers if layer.path]
-        if droppable is not None:
-            names = {path.replace(".", "_"): path for path in self._paths}  # as model.droppable has them
-            droppable = [names.get(path, path) for path in droppable]
-            for path in droppable:
-                if path not in self._paths:
-                    raise RequestError(f"droppable: no layer is called '{path}' (known: {', '.join(self._paths)})")
-        self.model: Model = Model(_toml(name, input, layers, droppable))
+        self.example = _example(module, input)
+        self.traced = trace(module, self.example)
+        groups = {group.name: _plain(group.name) for group in self.traced.groups}
+        if droppable is None:
+            chosen = {group.name for group in self.traced.groups if group.droppable}
+        else:
+            chosen = {_named(groups, self.traced.whole, wanted) for wanted in droppable}
+        self._droppable = [group.name for group in self.traced.groups if group.name in chosen]
+        outputs = _outputs(module, self.example)
+        self.model = Model(tensors_text(name, _sides(self.example[0]), outputs, self.traced, groups, chosen))
+
+    def __reduce__(self) -> Any:
+        return TorchModel, (self.module, self.example, self.model.name, self._droppable)
+
+    def __repr__(self) -> str:
+        return f"TorchModel({type(self.module).__name__}, {self.model.size} weights, {len(self._droppable)} droppable groups)"
 
     def weights(self) -> np.ndarray:
-        """The flat weights of the module; a copy."""
+        """The flat weights of the module, and the running statistics of its normalisations; a copy."""
         return self._flat(self.model, self.module.state_dict())
 
     def load(self, weights: np.ndarray) -> None:
         """Puts flat weights of the whole model into the module."""
-        self.module.load_state_dict(self._state(self.model, weights), strict=False)
+        _load(self.module, self.model, weights)
 
     def client_module(self, submodel: SubModel, weights: np.ndarray) -> nn.Module:
-        """The smaller module of one client: a copy of the module whose layers have the kept units alone, with their
-        weights, and what leaves them multiplied as `code.rescale` wants it."""
-        smaller = copy.deepcopy(self.module)
-        layers = [layer for layer in submodel.model.layers if layer.units]
-        tensors = self._state(submodel.model, submodel.gather(weights))
-        for path, layer in zip(self._paths, layers):
-            parent, _, name = path.rpartition(".")
-            old = smaller.get_submodule(path)
-            new = _resized(old, {key: t.shape for key, t in tensors.items() if key.startswith(path + ".")}, path)
-            for key, parameter in new.named_parameters():
-                parameter.requires_grad_(old.get_parameter(key).requires_grad)
-            setattr(smaller.get_submodule(parent), name, new)
-            _rescale(new, layer)
-        smaller.load_state_dict(tensors, strict=False)
+        """The smaller module of one client, out of the whole model's weights: a copy of the module whose layers have the
+        kept units alone, and what they read is multiplied as `code.rescale` wants it."""
+        return self.module_with(submodel, submodel.gather(weights))
+
+    def module_with(self, submodel: SubModel, weights: np.ndarray) -> nn.Module:
+        """The same with the sub-model's own weights."""
+        smaller = self.traced.smaller(dict(zip(self._droppable, submodel.kept)), submodel.rescaled)
+        _load(smaller, submodel.model, weights)
         return smaller
 
     def merge(
@@ -89,21 +97,43 @@ class TorchModel:
         return sum.add_difference(submodel, weights, self._flat(submodel.model, trained), examples)
 
     def _flat(self, model: Model, state: Mapping[str, torch.Tensor]) -> np.ndarray:
-        keys = self._keys()
-        missing = next((key for key in keys if key not in state), None)
+        missing = next((p.name for p in model.parameters if p.name not in state), None)
         if missing is not None:
             raise RequestError(f"{missing}: is missing among the trained tensors")
-        return flat_weights(model, {p.name: _numpy(state[key]) for p, key in zip(model.parameters, keys)})
+        return flat_weights(model, {p.name: _numpy(state[p.name]) for p in model.parameters})
 
-    def _state(self, model: Model, weights: np.ndarray) -> dict[str, torch.Tensor]:
-        tensors = named_weights(model, np.asarray(weights, np.float32))
-        return {key: torch.from_numpy(t.copy()) for key, t in zip(self._keys(), tensors.values())}
+    def fleet(self, clients: Any, **how: Any) -> "ProgramFleet":
+        """Clients that train this module, for a Run; the arguments are those of run()."""
+        from ._torch_program import fleet_of
 
-    def _keys(self) -> list[str]:
-        """The module's names of the model's parameters, in order."""
-        paths = {path.replace(".", "_"): path for path in self._paths}
-        split = [p.name.split(".", 1) for p in self.model.parameters]
-        return [f"{paths[layer]}.{tensor}" for layer, tensor in split]
+        return fleet_of(self, clients, **how)
+
+    def run(self, clients: Any, settings: Any = None, out: Any = None, resume: bool = False, **how: Any) -> "Run":
+        """A Run of this module. `clients`: subfleet.Data, or a pair (x, y) for each client, arrays or tensors, x a tuple of
+        them for several inputs. `settings`, `out`: as of Run; code.family is `balanced` by default. `resume`: goes on with
+        the run in `out`. `how`:
+        test: a pair (x, y); of Data, its own test set.
+        loss: loss(outputs, y), a mean over the batch; by default cross-entropy.
+        right: right(outputs, y), the share that is right, from 0 to 1; by default, of whole numbers as y, how often the
+        largest output is theirs.
+        workers: so many processes train clients, each with one thread; 0: this process does.
+        devices: where, as ["cuda:0", "cuda:1"]; workers take turns.
+        threads: of PyTorch, per client; its last digits vary with them."""
+        from ._torch_program import run_of
+
+        return run_of(self, clients, settings, out, resume, how)
+
+
+def layered_model(
+    module: nn.Module, input: Sequence[int], name: str = "torch-module", droppable: Optional[Iterable[str]] = None
+) -> Model:
+    """The model of Subfleet's layers that a chain of Linear, Conv2d, Embedding, LSTM, ReLU, pools, Flatten and Dropout is,
+    which Subfleet's own trainers train; the flat weights are the module's. Anything else is refused in one line."""
+    _refuse_shared_weights(module)
+    layers = read_layers(module, _example(module, input)[0][:1])
+    names = {layer.path: _plain(layer.path) for layer in layers if layer.path}
+    chosen = None if droppable is None else {_named(names, {}, wanted) for wanted in droppable}
+    return Model(layers_text(name, input, layers, chosen))
 
 
 def module_of(model: Union[Model, SubModel]) -> nn.Module:
@@ -117,49 +147,8 @@ def module_of(model: Union[Model, SubModel]) -> nn.Module:
 def as_input(model: Model, inputs: np.ndarray) -> torch.Tensor:
     """Examples of a federation as the module of such a model takes them: symbols as whole numbers, one row per text."""
     x = torch.from_numpy(np.ascontiguousarray(inputs))
-    return x.reshape(len(x), -1).long() if model.layers[0].symbols else x.reshape(len(x), *model.input)
-
-
-def train_locally(
-    module: nn.Module,
-    x: torch.Tensor,
-    y: torch.Tensor,
-    lr: float,
-    batch: int,
-    orders: Iterable[np.ndarray],
-    *,
-    momentum: float = 0,
-    weight_decay: float = 0,
-    proximal: float = 0,
-    augment: Optional[Callable[[torch.Tensor, int], torch.Tensor]] = None,
-) -> tuple[float, float]:
-    """SGD, an epoch for each order of the examples (subfleet.example_orders); `proximal` is FedProx's mu, and
-    augment(examples, seen) makes of a batch what the module sees, where so many examples were seen before. A module with
-    logits at every step of a text learns the next symbol at each. Returns the running mean of loss and accuracy, as it
-    trains."""
-    module.train()
-    sgd = torch.optim.SGD(module.parameters(), lr=lr, momentum=momentum, weight_decay=weight_decay)
-    given = [p.detach().clone() for p in module.parameters()] if proximal else []
-    loss_sum, correct, seen = 0.0, 0, 0
-    for order in orders:
-        rows = torch.from_numpy(order.astype(np.int64))
-        for first in range(0, len(rows), batch):
-            chosen = rows[first : first + batch]
-            sgd.zero_grad()
-            examples, labels = x[chosen], y[chosen]
-            logits = module(examples if augment is None else augment(examples, seen))
-            of_steps = logits.dim() == 3
-            targets = torch.cat([examples[:, 1:], labels[:, None]], 1) if of_steps else labels
-            loss = nn.functional.cross_entropy(logits, targets)
-            loss.backward()
-            for parameter, start in zip(module.parameters(), given):
-                parameter.grad.add_(parameter.detach() - start, alpha=proximal)
-            sgd.step()
-            loss_sum += float(loss.detach()) * len(chosen)
-            last = logits.detach()[..., -1] if of_steps else logits.detach()
-            correct += int((last.argmax(1) == labels).sum())
-            seen += len(chosen)
-    return loss_sum / max(seen, 1), correct / max(seen, 1)
+    symbols = bool(model.layers) and model.layers[0].symbols
+    return x.reshape(len(x), -1).long() if symbols else x.reshape(len(x), *model.input)
 
 
 def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: str = "cpu") -> UpdateMessage:
@@ -184,34 +173,64 @@ def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: s
     return job.reply(flat_weights(model, trained), len(labels), loss, accuracy)
 
 
-class _Scale:
-    """Multiplies what leaves a module; of an LSTM, not what it remembers."""
-
-    def __init__(self, factor: float) -> None:
-        self.factor = factor
-
-    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
-        if isinstance(output, tuple):
-            return (output[0] * self.factor, *output[1:])
-        return output * self.factor
-
-
-def _rescale(module: nn.Module, layer: Layer) -> None:
-    if layer.output_scale != 1:
-        module.register_forward_hook(_Scale(layer.output_scale))
-
-
 def _numpy(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().to("cpu", torch.float32).numpy()
 
 
-def _example(module: nn.Module, input: Sequence[int]) -> torch.Tensor:
-    if len(input) != 3:
-        raise RequestError("input: must be (channels, height, width), as in (1, 28, 28), or (1, steps, 1) of a text")
+def _load(module: nn.Module, model: Model, weights: np.ndarray) -> None:
+    tensors = named_weights(model, np.asarray(weights, np.float32))
+    module.load_state_dict({key: torch.from_numpy(t.copy()) for key, t in tensors.items()}, strict=False)
+
+
+def _plain(name: str) -> str:
+    """As the name of a group, which is part of a setting's, so that no dot is in it."""
+    return re.sub(r"[^0-9A-Za-z_-]", "_", name)
+
+
+def _named(names: Mapping[str, str], whole: Mapping[str, str], wanted: str) -> str:
+    """The name, or that of a module, as it is among these."""
+    for name, plain in names.items():
+        if wanted in (name, plain):
+            return name
+    if wanted in whole:
+        raise RequestError(f"droppable: {wanted} is always whole: {whole[wanted]}")
+    raise RequestError(f"droppable: no group of units is called '{wanted}' (known: {', '.join(names)})")
+
+
+def _example(module: nn.Module, input: Input) -> tuple[torch.Tensor, ...]:
+    """A batch of two, as a tuple of what forward() takes."""
+    if isinstance(input, torch.Tensor):
+        return (input,)
+    if len(input) and all(isinstance(each, torch.Tensor) for each in input):
+        return tuple(input)  # type: ignore[arg-type]
+    if not len(input) or not all(isinstance(side, (int, np.integer)) and side > 0 for side in input):
+        raise RequestError("input: must be the shape of an example, as in (1, 28, 28), or a batch of examples, as tensors")
     like = next(module.parameters(), torch.empty(0))
-    if any(isinstance(child, nn.Embedding) for child in module.modules()):
-        return torch.zeros((1, input[1]), dtype=torch.long, device=like.device)
-    return torch.zeros((1, *input), dtype=like.dtype, device=like.device)
+    if any(isinstance(child, nn.Embedding) for child in module.modules()) and len(input) == 3:
+        return (torch.zeros((2, input[1]), dtype=torch.long, device=like.device),)
+    return (torch.zeros((2, *input), dtype=like.dtype, device=like.device),)
+
+
+def _sides(x: torch.Tensor) -> tuple[int, int, int]:
+    """An example's shape as channels, height and width."""
+    shape = tuple(int(side) for side in x.shape[1:])
+    if len(shape) > 3:
+        return (int(np.prod(shape)), 1, 1)
+    return (*shape, 1, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def _outputs(module: nn.Module, example: tuple[torch.Tensor, ...]) -> int:
+    """How many numbers it gives for an example: classes, if there are several axes."""
+    was_training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            outputs = module(*example)
+    finally:
+        module.train(was_training)
+    if not isinstance(outputs, torch.Tensor):
+        return 1
+    return int(outputs.shape[1]) if outputs.dim() > 1 else 1
 
 
 def _refuse_shared_weights(module: nn.Module) -> None:
@@ -220,29 +239,3 @@ def _refuse_shared_weights(module: nn.Module) -> None:
         for key, parameter in child.named_parameters(prefix=path, recurse=False):
             if names.setdefault(id(parameter), key) != key:
                 raise RequestError(f"module: {key} is the same tensor as {names[id(parameter)]}; every layer has its own")
-
-
-def _toml(name: str, input: Sequence[int], layers: list[ReadLayer], droppable: Optional[Iterable[str]]) -> str:
-    lines = [f'name = "{name}"', f"input = [{', '.join(str(int(side)) for side in input)}]"]
-    for layer in layers:
-        lines += ["[[layer]]", f'type = "{layer.type}"']
-        if layer.path:
-            lines.append(f'name = "{layer.path.replace(".", "_")}"')
-            if droppable is not None:
-                lines.append(f"droppable = {'true' if layer.path in droppable else 'false'}")
-        lines += [f"{key} = {str(value).lower()}" for key, value in layer.keys.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _resized(old: Any, shapes: Mapping[str, Sequence[int]], path: str) -> nn.Module:
-    """A module like the old one, of other sizes."""
-    weight = shapes.get(f"{path}.weight", ())
-    like = {"dtype": next(old.parameters()).dtype, "device": next(old.parameters()).device}
-    if isinstance(old, nn.Linear):
-        return nn.Linear(weight[1], weight[0], **like)
-    if isinstance(old, nn.Conv2d):
-        return nn.Conv2d(weight[1], weight[0], old.kernel_size, old.stride, old.padding, **like)
-    if isinstance(old, nn.Embedding):
-        return nn.Embedding(weight[0], weight[1], **like)
-    rows, columns = shapes[f"{path}.weight_ih_l0"]
-    return nn.LSTM(columns, rows // 4, batch_first=True, **like)
