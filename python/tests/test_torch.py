@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import prune
 
-from subfleet.torch import TorchModel, as_input, module_of, train_job, train_locally
+from subfleet.torch import TorchModel, as_input, layered_model, module_of, train_job, train_locally
 
 
 class Mixed(nn.Module):
@@ -86,10 +86,11 @@ class AgainstTheTrainer(unittest.TestCase):
         settings = config(code_family="balanced", round_client_lr=0.1, server_optimizer="fedavg", server_lr=1.0,
                           server_beta1=0.0, run_rounds=1, **more)
         data = subfleet.Data(settings)
+        layered = layered_model(module, data.input)
         federated = TorchModel(module, data.input)
         weights = federated.weights()
 
-        (self.folder / "module.toml").write_text(federated.model.toml())
+        (self.folder / "module.toml").write_text(layered.toml())
         settings["model.name"] = "emnist-cnn"  # the default, which a file replaces
         settings["model.file"] = self.folder / "module.toml"
         run = subfleet.Run(settings, device="reference")
@@ -97,11 +98,13 @@ class AgainstTheTrainer(unittest.TestCase):
         record = run.step()
 
         masks = subfleet.RoundMasks(federated.model, settings, 1)
+        layered_masks = subfleet.RoundMasks(layered, settings, 1)
         updates = subfleet.PartialSum(weights.size)
         losses, examples = [], []
         for row, client in enumerate(subfleet.sample_clients(settings, 1, data.clients)):
             x, y = data.train(client)
             submodel = masks.submodel(row, client)
+            np.testing.assert_array_equal(submodel.indices(), layered_masks.submodel(row, client).indices())
             small = federated.client_module(submodel, weights)
             self.assertEqual(sum(p.numel() for p in small.parameters()), submodel.size)
             orders = subfleet.example_orders(settings, 1, client, len(y))
@@ -113,7 +116,7 @@ class AgainstTheTrainer(unittest.TestCase):
             losses.append(loss)
             examples.append(len(y))
 
-            job = subfleet.JobMessage(federated.model, settings, 1, row, client, weights)
+            job = subfleet.JobMessage(layered, settings, 1, row, client, weights)
             answer = train_job(job, x, y)
             flat = subfleet.Codec("f32").decode(answer.update, submodel.size)
             mine = updates_of(federated, submodel, weights, small)
@@ -260,8 +263,11 @@ class Modules(unittest.TestCase):
 
     def test_what_is_droppable_can_be_chosen(self):
         self.assertEqual(TorchModel(Mixed(), (1, 28, 28), droppable=["hidden"]).model.droppable, ["hidden"])
-        with self.assertRaisesRegex(subfleet.Error, "no layer is called 'hiden'"):
+        with self.assertRaisesRegex(subfleet.Error, "no group of units is called 'hiden'"):
             TorchModel(Mixed(), (1, 28, 28), droppable=["hiden"])
+        with self.assertRaisesRegex(subfleet.Error, "droppable: out is always whole: "):
+            TorchModel(Mixed(), (1, 28, 28), droppable=["out"])
+        self.assertEqual(layered_model(Mixed(), (1, 28, 28), droppable=["hidden"]).droppable, ["hidden"])
 
     def test_layers_that_are_frozen_stay_frozen(self):
         module = Mixed()
@@ -304,7 +310,7 @@ class Modules(unittest.TestCase):
         with self.assertRaisesRegex(subfleet.Error, "mix.bias: is missing"):
             federated.merge(sums, whole, weights, state, 3)
 
-    def test_other_modules_are_refused_in_one_line(self):
+    def test_what_subfleets_layers_cannot_say_is_refused_in_one_line(self):
         class Branches(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -368,11 +374,11 @@ class Modules(unittest.TestCase):
             (nn.Sequential(flat, nn.Linear(100, 62)), "does not take an input of"),
         ):
             with self.assertRaises(subfleet.Error) as caught:
-                TorchModel(module, (1, 28, 28))
+                layered_model(module, (1, 28, 28))
             self.assertIn(line, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
         with self.assertRaisesRegex(subfleet.Error, "flatten: follows an LSTM"):
-            TorchModel(AllSteps(), (1, 20, 1))
+            layered_model(AllSteps(), (1, 20, 1))
 
 
 if __name__ == "__main__":
