@@ -1,0 +1,245 @@
+"""Follows the forward of a module: a graph of its calls, with what each of them gives for the example."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import operator
+from typing import Any, Callable, Iterator, Optional
+
+import torch
+from torch import fx, nn
+from torch.fx.proxy import Attribute
+
+from ._core import RequestError
+from ._torch_transformer import FORWARDS
+
+__all__ = ["call_name", "copied", "first_line", "follow", "own_reason"]
+
+# Where an nn.Module keeps what is called besides its forward.
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+MAKERS = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "tril_indices", "zeros")
+
+
+def first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def own_reason(module: nn.Module) -> str:
+    """Why a module has to stay as it is, with all that it holds; empty if it does not have to."""
+    if any(getattr(module, kind, None) for kind in HOOKS):
+        return "has hooks, as weight_norm and prune make them"
+    if hasattr(module, "parametrizations"):
+        return "has parametrizations"
+    return "is compiled" if isinstance(module, torch.jit.ScriptModule) else ""
+
+
+def copied(module: nn.Module, instead: Optional[dict[int, Any]] = None) -> nn.Module:
+    """A deepcopy, with other tensors in place of those whose id is in `instead`."""
+    memo: dict[int, Any] = dict(instead or {})
+    for child in module.modules():
+        for value in vars(child).values():  # what weight_norm computes cannot be copied with its history
+            if isinstance(value, torch.Tensor) and value.grad_fn is not None:
+                memo.setdefault(id(value), value.detach().clone())
+    return copy.deepcopy(module, memo)
+
+
+def call_name(node: fx.Node) -> str:
+    """What a message calls it."""
+    if node.op == "call_module":
+        return str(node.target)
+    target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+    path = node.meta.get("where", "")
+    return f"{path}.{target}" if path else target
+
+
+def follow(module: nn.Module, example: tuple, leaf: Callable[[nn.Module], bool]) -> fx.Graph:
+    """The calls of module.forward(*example), down to the modules that are a leaf. A module that cannot be followed becomes
+    one. Every node's meta has its `example`. The module should be a copy: it is called in eval mode."""
+    tracer = _Tracer(example, leaf)
+    try:
+        with _calls_recorded(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            graph = tracer.trace(module)
+    except Exception as error:
+        raise RequestError(f"module: its forward cannot be followed: {first_line(error)}") from None
+    _without_idle_sizes(graph)
+    return graph
+
+
+def _without_idle_sizes(graph: fx.Graph) -> None:
+    for node in reversed(list(graph.nodes)):
+        value = node.meta.get("example")
+        idle = node.op in ("call_function", "call_method") and not node.users and not node.meta.get("seen")
+        if idle and value is not None and (node.target is operator.getitem or not holds_tensor(value)):
+            graph.erase_node(node)
+
+
+def holds_tensor(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(holds_tensor(one) for one in value)
+    if isinstance(value, dict):
+        return any(holds_tensor(one) for one in value.values())
+    return isinstance(value, torch.Tensor)
+
+
+class _Known:
+    """A proxy for something of which the value is known for the example: sizes can be looked at."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _KnownAttribute(self, name)
+
+    def __bool__(self) -> bool:
+        return bool(self._seen())
+
+    def __int__(self) -> int:
+        return int(self._seen())
+
+    def __index__(self) -> int:
+        return int(self._seen())
+
+    def __float__(self) -> float:
+        return float(self._seen())
+
+    def __len__(self) -> int:
+        return len(self.node.meta["example"])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._seen()
+
+    def _seen(self) -> Any:
+        value = self.node.meta["example"]
+        if holds_tensor(value):
+            raise fx.proxy.TraceError("what it does depends on the values of its input")
+        self.node.meta["seen"] = True
+        return value
+
+
+class _KnownProxy(_Known, fx.Proxy):
+    pass
+
+
+class _KnownAttribute(_Known, Attribute):
+    pass
+
+
+class _Tracer(fx.Tracer):
+    proxy_buffer_attributes = True
+
+    def __init__(self, example: tuple, leaf: Callable[[nn.Module], bool]) -> None:
+        super().__init__()
+        self.example, self.leaf = example, leaf
+        self.inputs = iter([one.clone() if isinstance(one, torch.Tensor) else one for one in example])
+        self.evaluating = False
+        self.where: list[str] = []
+        self.opaque: dict[nn.Module, str] = {}
+
+    def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> tuple[Any, list[Any]]:
+        names = [name for name, parameter in inspect.signature(root_fn).parameters.items()
+                 if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)][1:]
+        names += [f"input_{i}" for i in range(len(names), len(self.example))]
+        return root_fn, [self.root, *(self.create_proxy("placeholder", name, (), {})
+                                      for name, _ in zip(names, self.example))]
+
+    def proxy(self, node: fx.Node) -> fx.Proxy:
+        return _KnownProxy(node, self)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        return attr_val if self.evaluating else super().getattr(attr, attr_val, {})
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return m in self.opaque or bool(own_reason(m)) or self.leaf(m)
+
+    def call_module(self, m: nn.Module, forward: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if self.evaluating:
+            return forward(*args, **kwargs)
+        path = self.path_of_module(m)
+        if self.is_leaf_module(m, path):
+            return self.create_proxy("call_module", path, args, kwargs)
+        last = next(iter(reversed(self.graph.nodes)), None)
+        self.where.append(path)
+        try:
+            if type(m) in FORWARDS:
+                return FORWARDS[type(m)](m, *args, **kwargs)
+            return forward(*args, **kwargs)
+        except Exception as error:
+            for node in list(reversed(self.graph.nodes)):
+                if node is last:
+                    break
+                self.graph.erase_node(node)
+            self.opaque[m] = f"cannot be followed: {first_line(error)}"
+        finally:
+            self.where.pop()
+        proxy = self.create_proxy("call_module", path, args, kwargs)
+        proxy.node.meta["opaque"] = self.opaque[m]
+        return proxy
+
+    def create_node(self, kind: str, target: Any, args: tuple, kwargs: dict[str, Any], *more: Any, **named: Any) -> fx.Node:
+        node = super().create_node(kind, target, args, kwargs, *more, **named)
+        node.meta["where"] = self.where[-1] if self.where else ""
+        if kind != "output":
+            node.meta["example"] = self._evaluated(node)
+        return node
+
+    def _evaluated(self, node: fx.Node) -> Any:
+        args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda one: one.meta["example"])
+        was, self.evaluating = self.evaluating, True
+        try:
+            if node.op == "placeholder":
+                return next(self.inputs)
+            if node.op == "get_attr":
+                return _attribute(self.root, node.target)
+            if node.op == "call_method":
+                return getattr(args[0], node.target)(*args[1:], **kwargs)
+            if node.op == "call_function":
+                return node.target(*args, **kwargs)
+            called = self.root.get_submodule(node.target)
+            training = {child: child.training for child in called.modules()}
+            called.eval()
+            result = called(*args, **kwargs)
+            for child, mode in training.items():
+                child.training = mode
+            return result
+        finally:
+            self.evaluating = was
+
+
+def _attribute(root: Any, path: str) -> Any:
+    for name in path.split("."):
+        root = getattr(root, name)
+    return root
+
+
+@contextlib.contextmanager
+def _calls_recorded() -> Iterator[None]:
+    """Where what makes a tensor is given a size that is in the graph, the call is too."""
+    originals = {name: getattr(torch, name) for name in MAKERS}
+    try:
+        for name, original in originals.items():
+            setattr(torch, name, _recorded(original))
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(torch, name, original)
+
+
+def _recorded(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found: list[fx.Proxy] = []
+
+        def look(value: Any) -> None:
+            if isinstance(value, fx.Proxy):
+                found.append(value)
+            elif isinstance(value, (tuple, list)):
+                for one in value:
+                    look(one)
+
+        look(args)
+        look(tuple(kwargs.values()))
+        return found[0].tracer.create_proxy("call_function", original, args, kwargs) if found else original(*args, **kwargs)
+
+    return call
