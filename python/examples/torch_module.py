@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 import subfleet
-from subfleet.torch import TorchModel, as_input, train_locally
+from subfleet.torch import TorchModel, train_locally
 
 config = subfleet.Config({"code.family": "balanced", "round.clients": 8, "data.writers": 40})
 data = subfleet.Data(config)
@@ -22,7 +22,7 @@ for round in range(1, 21):
         submodel = masks.submodel(row, client)
         module = federated.client_module(submodel, weights)  # genuinely smaller
         orders = subfleet.example_orders(config, round, client, len(y))
-        train_locally(module, as_input(federated.model, x), torch.from_numpy(y).long(), lr=0.1, batch=10, orders=orders)
+        train_locally(module, federated.as_input(x), torch.from_numpy(y).long(), lr=0.1, batch=10, orders=orders)
         federated.merge(updates, submodel, weights, module.state_dict(), len(y))
     optimizer.step(weights, updates)
     federated.load(weights)

@@ -77,11 +77,12 @@ def _work(work: _Work) -> tuple[np.ndarray, int, float, float]:
 class _Clients:
     """Their examples, as tensors."""
 
-    def __init__(self, clients: Any, test: Any) -> None:
+    def __init__(self, net: Any, clients: Any, test: Any) -> None:
+        self._as_input = net.as_input
         if isinstance(clients, Data):
             self.count = clients.clients
             self._pairs: Any = clients
-            self.test = _pair("test", clients.test_set() if test is None else test)
+            self.test = self._of_data(clients.test_set()) if test is None else _pair("test", test)
         else:
             self._pairs = [_pair(f"clients[{i}]", pair) for i, pair in enumerate(clients)]
             self.count = len(self._pairs)
@@ -91,8 +92,11 @@ class _Clients:
 
     def __getitem__(self, client: int) -> tuple[Any, torch.Tensor]:
         if isinstance(self._pairs, Data):
-            return _pair(f"client {client}", self._pairs.train(client))
+            return self._of_data(self._pairs.train(client))
         return self._pairs[client]
+
+    def _of_data(self, pair: tuple[np.ndarray, np.ndarray]) -> tuple[Any, torch.Tensor]:
+        return self._as_input(pair[0]), torch.from_numpy(pair[1]).long()
 
     def fingerprint(self) -> int:
         digest = hashlib.blake2b(digest_size=8)
@@ -148,7 +152,7 @@ class TorchProgram:
                 examples = tuple(each.to(device) for each in rows_of(x, rows))
                 outputs, wanted = module(*examples), y[rows].to(device)
                 loss += float((self._how.loss or _cross_entropy(examples[0]))(outputs, wanted)) * len(rows)
-                right += self._how.right(outputs, wanted) * len(rows)
+                right += float(self._how.right(outputs, wanted)) * len(rows)
         return len(y), round(right), loss
 
     def _whole(self) -> SubModel:
@@ -174,7 +178,7 @@ def _program_of(
             torch.empty(0, device=device)
         except Exception as error:
             raise RequestError(f"devices: PyTorch has no '{device}' here ({str(error).splitlines()[0]})") from None
-    return TorchProgram(net, _Clients(clients, test), _How(loss, right, devices, threads), workers)
+    return TorchProgram(net, _Clients(net, clients, test), _How(loss, right, devices, threads), workers)
 
 
 def _fleet(program: TorchProgram) -> ProgramFleet:
@@ -189,9 +193,8 @@ def run_of(net: Any, clients: Any, settings: Any, out: Any, resume: bool, how: d
     program = _program_of(net, clients, **how)
     if resume:
         return Run.resume(out, dict(settings or {}), fleet=_fleet(program))
-    config = Config(dict(settings or {}))
-    if "code.family" not in config.settings:
-        config["code.family"] = "balanced"  # takes groups of any size
+    config = Config({"code.family": "balanced"})  # which takes groups of any size
+    config.update(dict(settings or {}))
     if config["round.flip"] or config["round.crop"]:
         raise RequestError("round.flip, round.crop: a module of your own sees its examples as they are; turn them in it")
     config["model.file"] = program.model_file

@@ -66,7 +66,7 @@ def train_locally(
             sgd.step()
             loss_sum += float(value.detach()) * len(chosen)
             with torch.no_grad():
-                right_sum += right(outputs, wanted) * len(chosen)
+                right_sum += float(right(outputs, wanted)) * len(chosen)
             seen += len(chosen)
     return loss_sum / max(seen, 1), right_sum / max(seen, 1)
 

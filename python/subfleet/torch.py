@@ -65,6 +65,11 @@ class TorchModel:
     def __repr__(self) -> str:
         return f"TorchModel({type(self.module).__name__}, {self.model.size} weights, {len(self._droppable)} droppable groups)"
 
+    def as_input(self, inputs: np.ndarray) -> torch.Tensor:
+        """A federation's examples (subfleet.Data) as the module takes them: of the shape and the type of its own example."""
+        example = self.example[0]
+        return torch.from_numpy(np.ascontiguousarray(inputs)).reshape(len(inputs), *example.shape[1:]).to(example.dtype)
+
     def weights(self) -> np.ndarray:
         """The flat weights of the module, and the running statistics of its normalisations; a copy."""
         return self._flat(self.model, self.module.state_dict())
@@ -147,8 +152,7 @@ def module_of(model: Union[Model, SubModel]) -> nn.Module:
 def as_input(model: Model, inputs: np.ndarray) -> torch.Tensor:
     """Examples of a federation as the module of such a model takes them: symbols as whole numbers, one row per text."""
     x = torch.from_numpy(np.ascontiguousarray(inputs))
-    symbols = bool(model.layers) and model.layers[0].symbols
-    return x.reshape(len(x), -1).long() if symbols else x.reshape(len(x), *model.input)
+    return x.reshape(len(x), -1).long() if model.layers[0].symbols else x.reshape(len(x), *model.input)
 
 
 def train_job(job: JobMessage, inputs: np.ndarray, labels: np.ndarray, device: str = "cpu") -> UpdateMessage:

@@ -109,7 +109,7 @@ class AgainstTheTrainer(unittest.TestCase):
             self.assertEqual(sum(p.numel() for p in small.parameters()), submodel.size)
             orders = subfleet.example_orders(settings, 1, client, len(y))
             loss, _ = train_locally(
-                small, as_input(federated.model, x), torch.from_numpy(y).long(), 0.1, settings["round.batch"], orders,
+                small, federated.as_input(x), torch.from_numpy(y).long(), 0.1, settings["round.batch"], orders,
                 momentum=settings["round.momentum"], weight_decay=settings["round.weight_decay"],
                 proximal=settings["round.proximal"])
             self.assertTrue(federated.merge(updates, submodel, weights, small.state_dict(), len(y)))
