@@ -60,6 +60,7 @@ from ._signatures import show_signatures
 from .folder import RunFolder, read_run
 from .rate_search import search
 from .tensors import flat_weights, named_weights
+from .work import report, reproduce, sweep, tune
 
 __version__ = version()
 for _error in (Error, RequestError, Diverged):
@@ -116,9 +117,13 @@ __all__ = [
     "named_weights",
     "optimizer_names",
     "read_run",
+    "report",
+    "reproduce",
     "sample_clients",
     "save_safetensors",
     "search",
+    "sweep",
+    "tune",
     "version",
     "whole_model",
 ]
