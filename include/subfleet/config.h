@@ -39,6 +39,7 @@ struct RunOptions {
   uint32_t first_draw = 0;  // the draws of clients, masks and orders that are passed over
   uint32_t eval_every = 10;
   uint64_t eval_samples = 10'000;
+  std::string metrics = {};  // names of the program's own, between commas
   uint32_t checkpoint_every = 10;
 };
 

@@ -82,6 +82,8 @@ class Fleet {
 
   // How a state's whole model does on the fleet's test examples.
   virtual Evaluation evaluate(ServerState& state) = 0;
+  // The same on one client's own test examples; throws Error where the fleet cannot.
+  virtual Evaluation evaluate(ServerState& state, uint32_t client);
 
   // From here on train() and evaluate() look at the flag now and then, and throw Interrupted while it is set.
   // The flag outlives the fleet, or the next call. A fleet that cannot be stopped ends what it does first.

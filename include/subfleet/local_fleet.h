@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,7 @@ class LocalFleet final : public BatchFleet {
     return trainer_->make_state(model, options);
   }
   Evaluation evaluate(ServerState& state) override;
+  Evaluation evaluate(ServerState& state, uint32_t client) override;
   void stop_on(const std::atomic<bool>& flag) override { can_be_stopped_ = trainer_->stop_on(flag); }
   bool can_be_stopped() const override { return can_be_stopped_; }
 
@@ -60,6 +62,8 @@ class LocalFleet final : public BatchFleet {
   };
 
   SplitFederation data_;
+  std::string device_;
+  ThreadPool& pool_;
   FleetExamples examples_;
   std::unique_ptr<Trainer> trainer_;
   bool can_be_stopped_ = false;

@@ -3,12 +3,14 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "subfleet/config.h"
@@ -44,6 +46,7 @@ struct RoundRecord {
   double seconds = 0;                                                            // wall time of the round
   std::optional<double> test_accuracy = std::nullopt, test_loss = std::nullopt;  // where it was evaluated
   std::optional<Quartiles> train_accuracies = std::nullopt;  // of the clients; empty in older logs
+  std::vector<std::pair<std::string, double>> metrics = {};  // run.metrics, where it was evaluated
   // Where a schedule changes it:
   std::optional<double> server_rate = std::nullopt, client_rate = std::nullopt;
 };
@@ -58,6 +61,21 @@ class Diverged : public Error {
  private:
   RoundRecord last_;
 };
+
+struct ClientResult {
+  uint32_t client = 0;
+  JobResult result;
+};
+
+class Run;
+using Metric = std::function<double(Run&)>;
+
+// Adds a figure of the program's own, which run.metrics can name: it is measured where a run is tested, and
+// logged. It stays until the program ends. Throws Error if the name is empty, taken or no plain word.
+void register_metric(const std::string& name, Metric metric);
+
+// The metrics that run.metrics names, in order. Throws Error for one that is not registered.
+std::vector<std::pair<std::string, Metric>> metrics_of(const Config& config);
 
 // One federated training: the global weights, the optimizer's state, the round number and the seed. The same
 // configuration and initial weights give the same bits, whatever runs the jobs.
@@ -77,12 +95,15 @@ class Run {
   RoundRecord end_round(std::span<const JobResult> results);
 
   Evaluation evaluate() { return fleet_.evaluate(*state_); }
+  Evaluation evaluate(uint32_t client) { return fleet_.evaluate(*state_, client); }
 
   // Fleet::stop_on() of its fleet.
   void stop_on(const std::atomic<bool>& flag) { fleet_.stop_on(flag); }
   bool can_be_stopped() const { return fleet_.can_be_stopped(); }
 
   uint32_t round() const { return round_; }  // rounds done
+  // Who took part in the last round, and what became of each.
+  std::span<const ClientResult> clients_of_round() const { return clients_; }
   const Config& config() const { return config_; }
   const ModelSpec& model() const { return model_; }
   std::span<const float> weights() const { return state_->weights(); }
@@ -99,6 +120,7 @@ class Run {
   ModelSpec model_;
   std::unique_ptr<ServerState> state_;
   uint32_t round_ = 0;
+  std::vector<ClientResult> clients_;
 
   // Who takes part in a round, and with which part of the model.
   struct Draw {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,19 @@ struct ScheduleOptions {
   double final = 0.01;  // share of the rate in the last round of the horizon; `constant` has none
   bool operator==(const ScheduleOptions&) const = default;
 };
+
+// Where a round stands after the warm-up.
+struct SchedulePlace {
+  double passed = 0;   // rounds since the warm-up's end
+  double of_rest = 0;  // from 0, the first of them, to 1, the last of the horizon and all after it
+  double warmup = 0;   // rounds
+};
+
+// Adds a schedule of the program's own: `share` gives the share of the rate, 0 or more, from the place and
+// the final share, and may be called from any thread. It stays until the program ends. Throws Error if the
+// name is empty or taken. A program that resumes the run has to register it too.
+void register_schedule(const std::string& name,
+                       std::function<double(const SchedulePlace& at, double final)> share);
 
 // The share of the rate in a round, counted from 1, of a run of `horizon` rounds. Throws Error naming the
 // nearest if there is no such schedule.

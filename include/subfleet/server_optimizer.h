@@ -55,6 +55,25 @@ class ServerOptimizer {
 // rate is that of each round, not options.lr.
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights);
 
+// A server optimizer of the program's own, which steps on the host. It is called by one thread at a time for
+// each run.
+class OwnOptimizer {
+ public:
+  virtual ~OwnOptimizer() = default;
+  virtual std::string name() const = 0;  // in server.optimizer
+  virtual double default_lr() const = 0;
+  virtual std::vector<std::string> moments() const = 0;  // what it keeps per weight, first 0
+  // Moves the weights by `mean`, each weight's mean update over those who held it, 0 where nobody did. Where
+  // server.unheld = "freeze", what it does to weights and moments that nobody held is undone.
+  virtual void step(std::span<float> weights, std::span<const float> mean,
+                    std::span<const std::span<float>> moments, double lr) const = 0;
+};
+
+// Adds one, which stays until the program ends. Throws Error if its name is empty or taken. A program that
+// resumes the run has to register it too.
+void register_server_optimizer(std::shared_ptr<const OwnOptimizer> optimizer);
+std::shared_ptr<const OwnOptimizer> own_optimizer(std::string_view name);  // null: there is none
+
 // Whether its step looks at the results' squared norms.
 bool wants_squared_norms(std::string_view optimizer);
 

@@ -28,6 +28,7 @@ void bind_run(nb::module_& m);
 void bind_remote(nb::module_& m);
 void bind_node(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_plugins(nb::module_& m);
 void bind_work(nb::module_& m);
 void bind_folder(nb::module_& m);
 void bind_states(nb::module_& m);       // of all that is pickled and copied

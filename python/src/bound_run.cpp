@@ -75,9 +75,9 @@ RoundRecord BoundRun::step(const std::atomic<bool>& flag) {
   return record;
 }
 
-Evaluation BoundRun::evaluate(const std::atomic<bool>& flag) {
+Evaluation BoundRun::evaluate(std::optional<uint32_t> client, const std::atomic<bool>& flag) {
   const auto lock = turn(flag);
-  return run().evaluate();
+  return client ? run().evaluate(*client) : run().evaluate();
 }
 
 void BoundRun::set_weights(std::span<const float> weights, const std::atomic<bool>& flag) {

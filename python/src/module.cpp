@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
   bind_remote(m);
   bind_node(m);
   bind_search(m);
+  bind_plugins(m);
   bind_work(m);
   bind_folder(m);
   bind_states(m);

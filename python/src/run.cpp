@@ -180,6 +180,14 @@ void bind_records(nb::module_& m) {
               "Of its clients: the lowest, the quartiles and the highest.")
       .def_ro("test_accuracy", &RoundRecord::test_accuracy, "Where the round was tested; otherwise None.")
       .def_ro("test_loss", &RoundRecord::test_loss)
+      .def_prop_ro(
+          "metrics",
+          [](const RoundRecord& record) {
+            nb::typed<nb::dict, nb::str, double> all;
+            for (const auto& [name, value] : record.metrics) all[name.c_str()] = value;
+            return all;
+          },
+          "What run.metrics names, where the round was tested.")
       .def_ro("server_rate", &RoundRecord::server_rate,
               "Of the round, if a schedule changes it; otherwise None.")
       .def_ro("client_rate", &RoundRecord::client_rate)
@@ -189,6 +197,23 @@ void bind_records(nb::module_& m) {
         return fmt::format("RoundRecord(round={}, train_loss={:.4f}, train_accuracy_median={:.4f}{})",
                            r.round, r.train_loss, r.train_accuracy_median,
                            r.test_accuracy ? fmt::format(", test_accuracy={:.4f}", *r.test_accuracy) : "");
+      });
+  nb::class_<ClientResult>(m, "ClientResult", "What became of a client's job in a round.")
+      .def_ro("client", &ClientResult::client)
+      .def_prop_ro(
+          "outcome", [](const ClientResult& r) { return std::string(outcome_name(r.result.outcome)); },
+          "\"trained\", or why its update is not in the round's sum.")
+      .def_prop_ro(
+          "why", [](const ClientResult& r) { return r.result.why; }, "For a rejected or lost job.")
+      .def_prop_ro("examples", [](const ClientResult& r) { return r.result.examples; })
+      .def_prop_ro(
+          "loss", [](const ClientResult& r) { return r.result.loss; }, "Running mean, as it trained.")
+      .def_prop_ro("accuracy", [](const ClientResult& r) { return r.result.accuracy; })
+      .def_prop_ro("bytes_down", [](const ClientResult& r) { return r.result.bytes_down; })
+      .def_prop_ro("bytes_up", [](const ClientResult& r) { return r.result.bytes_up; })
+      .def("__repr__", [](const ClientResult& r) {
+        return fmt::format("ClientResult(client {}, {}, {} examples, accuracy {:.4f})", r.client,
+                           outcome_name(r.result.outcome), r.result.examples, r.result.accuracy);
       });
   const auto of_tested = [](double (Evaluation::*figure)() const) {
     return [figure](const Evaluation& e) {
@@ -223,8 +248,18 @@ void bind_training(nb::class_<BoundRun>& run) {
           "Writes the folder's model.safetensors, report.html and a checkpoint; train() does it by itself.")
       .def(
           "evaluate",
-          [](BoundRun& self) { return interruptible([&](const auto& flag) { return self.evaluate(flag); }); },
-          "Tests the whole model now.")
+          [](BoundRun& self, std::optional<uint32_t> client) {
+            return interruptible([&](const auto& flag) { return self.evaluate(client, flag); });
+          },
+          nb::arg("client").none() = nb::none(),
+          "Tests the whole model now, with the data's test examples or with those of one client.")
+      .def_prop_ro(
+          "clients",
+          [](BoundRun& self) {
+            const auto all = self.run().clients_of_round();
+            return std::vector<ClientResult>(all.begin(), all.end());
+          },
+          "What became of each client's job in the last round that this process has done.")
       .def("close", &close,
            "Lets go of the folder as it is, so that another Run can go on with it; `with` finishes it first. "
            "This one trains no further.")

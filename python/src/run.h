@@ -40,7 +40,7 @@ class BoundRun {
 
   // What these do waits for the fleet, and throws Interrupted once the flag is set.
   RoundRecord step(const std::atomic<bool>& flag);
-  Evaluation evaluate(const std::atomic<bool>& flag);
+  Evaluation evaluate(std::optional<uint32_t> client, const std::atomic<bool>& flag);
   void set_weights(std::span<const float> weights, const std::atomic<bool>& flag);
   // Trains to the last round, or until `stop` or close(). `more` sees each round after it is in the folder.
   // Returns whether all rounds are done.

@@ -145,22 +145,23 @@ SubModel submodel_of(const SubModelState& state) {
 using Counts = std::array<uint32_t, kJobOutcomes.size()>;
 using RecordState =
     std::tuple<uint32_t, uint64_t, uint64_t, double, double, Counts, double, std::optional<double>,
-               std::optional<double>, std::optional<Quartiles>, std::optional<double>, std::optional<double>>;
+               std::optional<double>, std::optional<Quartiles>, std::vector<std::pair<std::string, double>>,
+               std::optional<double>, std::optional<double>>;
 
 RecordState state_of(const RoundRecord& record) {
   const auto& [round, bytes_down, bytes_up, train_loss, train_accuracy_median, outcomes, seconds,
-               test_accuracy, test_loss, train_accuracies, server_rate, client_rate] = record;
+               test_accuracy, test_loss, train_accuracies, metrics, server_rate, client_rate] = record;
   Counts counts{};
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = outcomes[kJobOutcomes[i]];
-  return {round,   bytes_down,    bytes_up,  train_loss,       train_accuracy_median, counts,
-          seconds, test_accuracy, test_loss, train_accuracies, server_rate,           client_rate};
+  return {round,         bytes_down, bytes_up,         train_loss, train_accuracy_median, counts,     seconds,
+          test_accuracy, test_loss,  train_accuracies, metrics,    server_rate,           client_rate};
 }
 
 RoundRecord record_of(const RecordState& state) {
   RoundRecord r;
   Counts counts{};
   std::tie(r.round, r.bytes_down, r.bytes_up, r.train_loss, r.train_accuracy_median, counts, r.seconds,
-           r.test_accuracy, r.test_loss, r.train_accuracies, r.server_rate, r.client_rate) = state;
+           r.test_accuracy, r.test_loss, r.train_accuracies, r.metrics, r.server_rate, r.client_rate) = state;
   for (size_t i = 0; i < counts.size(); ++i) r.outcomes[kJobOutcomes[i]] = counts[i];
   return r;
 }

@@ -70,6 +70,8 @@ def _columns(records: list[_core.RoundRecord]) -> dict[str, np.ndarray]:
         columns[name] = np.array([getattr(r, name) for r in records], np.int64)
     for name in ("train_loss", "train_accuracy_median", "test_accuracy", "test_loss", "seconds"):
         columns[name] = np.array([_number(getattr(r, name)) for r in records], np.float64)
+    for name in sorted({name for r in records for name in r.metrics}):
+        columns[f"metric_{name}"] = np.array([r.metrics.get(name, float("nan")) for r in records], np.float64)
     for name in _core.JobOutcome.__members__:
         columns[name] = np.array([r.outcomes[name] for r in records], np.int64)
     return columns

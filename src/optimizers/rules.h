@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 
@@ -48,6 +49,11 @@ std::unique_ptr<Product> make_from_rule(const OptimizerOptions& options, Make&& 
       made = make.template operator()<Rule>();
     }
   });
+  if (made == nullptr && own_optimizer(options.optimizer)) {
+    throw bad_request("server.optimizer", options.optimizer +
+                                              " is this program's own, which steps on the host; "
+                                              "choose another device");
+  }
   if (made == nullptr) throw unknown_name("server.optimizer", options.optimizer, server_optimizer_names());
   return made;
 }

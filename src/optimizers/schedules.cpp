@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <mutex>
 #include <numbers>
+#include <utility>
 
 #include "subfleet/error.h"
 #include "subfleet/schedule.h"
@@ -9,12 +12,7 @@
 namespace subfleet {
 namespace {
 
-// Where a round stands after the warm-up.
-struct Place {
-  double passed = 0;   // rounds since the warm-up's end
-  double of_rest = 0;  // from 0, the first of them, to 1, the last of the horizon and all after it
-  double warmup = 0;   // rounds
-};
+using Place = SchedulePlace;
 
 double constant(const Place&, double) { return 1; }
 
@@ -36,17 +34,33 @@ double inverse_sqrt(const Place& at, double final) {
 
 // A new schedule is a function of the place and the final share, and a line here.
 struct Schedule {
-  std::string_view name;
-  double (*share)(const Place&, double final);
-  bool needs_horizon;
+  std::string name;
+  std::function<double(const Place&, double final)> share;
+  bool needs_horizon = true;
 };
-constexpr std::array kSchedules{Schedule{"constant", constant, false}, Schedule{"cosine", cosine, true},
-                                Schedule{"linear", linear, true}, Schedule{"step", step, true},
-                                Schedule{"inverse-sqrt", inverse_sqrt, false}};
 
-const Schedule& find(std::string_view name) {
-  for (const Schedule& schedule : kSchedules) {
-    if (schedule.name == name) return schedule;
+// Those of the program's own come behind Subfleet's.
+struct Schedules {
+  std::mutex mutex;
+  std::vector<Schedule> all{{"constant", constant, false},
+                            {"cosine", cosine},
+                            {"linear", linear},
+                            {"step", step},
+                            {"inverse-sqrt", inverse_sqrt, false}};
+};
+
+Schedules& schedules() {
+  static Schedules known;
+  return known;
+}
+
+Schedule find(std::string_view name) {
+  Schedules& known = schedules();
+  {
+    const std::lock_guard lock(known.mutex);
+    for (const Schedule& schedule : known.all) {
+      if (schedule.name == name) return schedule;
+    }
   }
   throw unknown_name("schedule", name, schedule_names());
 }
@@ -54,22 +68,38 @@ const Schedule& find(std::string_view name) {
 }  // namespace
 
 double share_of_rate(const ScheduleOptions& options, uint32_t round, uint32_t horizon) {
-  const Schedule& schedule = find(options.schedule);
+  const Schedule schedule = find(options.schedule);
   const double warmup = options.warmup;
   if (round <= options.warmup) return round / (warmup + 1);
   const double passed = round - warmup - 1, rest = horizon - warmup - 1;
   const double of_rest = rest > 0 ? std::min(1.0, passed / rest) : std::min(1.0, passed);
-  return schedule.share({.passed = passed, .of_rest = of_rest, .warmup = warmup}, options.final);
+  const double share =
+      schedule.share({.passed = passed, .of_rest = of_rest, .warmup = warmup}, options.final);
+  if (share >= 0 && std::isfinite(share)) return share;
+  throw failure(schedule.name, fmt::format("gave {} as the share of the rate; it is 0 or more", share));
+}
+
+void register_schedule(const std::string& name, std::function<double(const SchedulePlace&, double)> share) {
+  if (name.empty()) throw bad_request("schedule", "its name is empty; it is that of server.schedule");
+  Schedules& known = schedules();
+  const std::lock_guard lock(known.mutex);
+  for (const Schedule& other : known.all) {
+    if (other.name == name)
+      throw bad_request("schedule", fmt::format("'{}' is there already; choose another name", name));
+  }
+  known.all.push_back({name, std::move(share)});
 }
 
 std::vector<std::string> schedule_names() {
+  Schedules& known = schedules();
+  const std::lock_guard lock(known.mutex);
   std::vector<std::string> names;
-  for (const Schedule& schedule : kSchedules) names.emplace_back(schedule.name);
+  for (const Schedule& schedule : known.all) names.push_back(schedule.name);
   return names;
 }
 
 bool is_constant(const ScheduleOptions& options) {
-  return find(options.schedule).share == constant && options.warmup == 0;
+  return find(options.schedule).name == "constant" && options.warmup == 0;
 }
 
 bool needs_horizon(const ScheduleOptions& options) { return find(options.schedule).needs_horizon; }

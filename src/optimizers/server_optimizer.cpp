@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "optimizers/own_optimizer.h"
 #include "optimizers/rules.h"
 #include "optimizers/weight_math.h"
 #include "optimizers/weight_ranges.h"
@@ -93,6 +94,7 @@ std::vector<Traits> all_traits() {
   for_each_rule([&]<typename Rule>() {
     all.push_back({std::string(Rule::kName), Rule::kDefaultLr, Rule::kWantsSquaredNorms});
   });
+  for (const auto& own : own_optimizers()) all.push_back({own->name(), own->default_lr(), false});
   return all;
 }
 
@@ -121,6 +123,7 @@ double kept_average(double decay, uint32_t round) {
 double default_server_lr(std::string_view optimizer) { return find(optimizer).default_lr; }
 
 std::unique_ptr<ServerOptimizer> make_server_optimizer(const OptimizerOptions& options, size_t weights) {
+  if (auto own = own_optimizer(options.optimizer)) return host_optimizer(std::move(own), options, weights);
   return make_from_rule<ServerOptimizer>(
       options, [&]<typename Rule>() { return std::make_unique<HostOptimizer<Rule>>(options, weights); });
 }

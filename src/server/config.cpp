@@ -230,6 +230,7 @@ const std::vector<Key>& keys() {
       key("run.seed", FIELD(run.seed), "names every random choice of the run"),
       key("run.first_draw", FIELD(run.first_draw), "as many draws of clients, masks and orders are passed over; the candidates of a search differ in it", true, {0, 2e9}),
       key("run.eval_every", FIELD(run.eval_every), "rounds between two tests", false, kCount),
+      key("run.metrics", FIELD(run.metrics), "figures of a program's own that are measured with each test, as \"f1, recall\"", false),
       key("run.eval_samples", FIELD(run.eval_samples), "test with about so many examples; 0 is all of them", false),
       key("run.checkpoint_every", FIELD(run.checkpoint_every), "rounds between two checkpoints", false, kCount),
       key("tune.method", FIELD(tune.method), "what is searched: the rate with the fastest start, as in the 'paper', or by 'halving' the one that ends best after run.rounds", false),

@@ -105,6 +105,12 @@ class Round {
 
 }  // namespace
 
+Evaluation Fleet::evaluate(ServerState&, uint32_t client) {
+  throw bad_request(fmt::format("client {}", client),
+                    "cannot be tested alone by this fleet, but by a local one "
+                    "on cpu or reference");
+}
+
 std::vector<std::vector<JobResult>> Fleet::train(std::span<const Cohort> cohorts) {
   const Patience limits = patience();
   Round round(*this, cohorts, limits);

@@ -99,6 +99,7 @@ Run::Run(const Config& config, Fleet& fleet)
     : config_(config), fleet_(fleet), model_(resolve_model(config.model)) {
   resolve_horizon(config_);
   check_fits(config, model_, fleet.clients(), fleet.input(), fleet.classes());
+  metrics_of(config);
   state_ = fleet.make_state(model_, config.server);
   state_->set_weights(initial_weights(model_, config.run.seed));
 }
@@ -168,6 +169,8 @@ RoundRecord Run::end_round(std::span<const JobResult> results) {
     throw over("the weights are no longer finite; lower server.lr and start again");
   }
   round_ = record.round;
+  clients_.clear();
+  for (size_t i = 0; i < results.size(); ++i) clients_.push_back({draw_.clients[i], results[i]});
   return record;
 }
 

@@ -41,6 +41,8 @@ void measure_round(Run& run, RoundRecord& record, double seconds) {
       record.test_accuracy = evaluation.accuracy();
       record.test_loss = evaluation.mean_loss();
     }
+    for (const auto& [name, metric] : metrics_of(run.config()))
+      record.metrics.emplace_back(name, metric(run));
   }
   record.seconds = seconds + watch.seconds();
 }

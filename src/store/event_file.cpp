@@ -95,6 +95,7 @@ std::string round_event(const RoundRecord& record, uint64_t bytes, double time) 
   scalar("accuracy/train", record.train_accuracy_median);
   scalar("loss/test", record.test_loss);
   scalar("loss/train", record.train_loss);
+  for (const auto& [name, value] : record.metrics) scalar("metric/" + name, value);
   scalar("rate/server", record.server_rate);
   scalar("rate/client", record.client_rate);
   scalar("bytes/exchanged", static_cast<double>(bytes));

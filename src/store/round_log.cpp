@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kQuartiles = "train_accuracy_quartiles";
+constexpr auto kQuartiles = "train_accuracy_quartiles", kMetrics = "metrics";
 
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -68,6 +68,16 @@ std::optional<double> accuracy_if_there(const Json& object, const char* key) {
   return value ? std::optional(accuracy_of(*value, key)) : std::nullopt;
 }
 
+std::vector<std::pair<std::string, double>> metrics_if_there(const Json& object) {
+  std::vector<std::pair<std::string, double>> metrics;
+  const auto found = object.find(kMetrics);
+  if (found == object.end()) return metrics;
+  if (!found->is_object()) throw Malformed{fmt::format("'{}' is not an object", kMetrics)};
+  for (const auto& [name, value] : found->items())
+    metrics.emplace_back(name, number_at(*found, name.c_str()));
+  return metrics;
+}
+
 std::optional<Quartiles> quartiles_if_there(const Json& object) {
   const auto found = object.find(kQuartiles);
   if (found == object.end()) return std::nullopt;
@@ -100,6 +110,7 @@ RoundRecord parse_record(std::string_view line) {
           .test_accuracy = accuracy_if_there(object, "test_accuracy"),
           .test_loss = number_if_there(object, "test_loss"),
           .train_accuracies = quartiles_if_there(object),
+          .metrics = metrics_if_there(object),
           .server_rate = number_if_there(object, "server_rate"),
           .client_rate = number_if_there(object, "client_rate")};
 }
@@ -120,6 +131,7 @@ std::string to_json_line(const RoundRecord& record) {
   if (record.test_accuracy) object["test_accuracy"] = finite_or_null(*record.test_accuracy);
   if (record.test_loss) object["test_loss"] = finite_or_null(*record.test_loss);
   if (record.train_accuracies) object[kQuartiles] = *record.train_accuracies;
+  for (const auto& [name, value] : record.metrics) object[kMetrics][name] = finite_or_null(value);
   if (record.server_rate) object["server_rate"] = finite_or_null(*record.server_rate);
   if (record.client_rate) object["client_rate"] = finite_or_null(*record.client_rate);
   return object.dump() + "\n";
