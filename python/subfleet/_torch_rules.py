@@ -44,7 +44,7 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def concrete(value: Any) -> Any:
     """Examples in place of values."""
     if isinstance(value, Value):
-        return value.example
+        return None if value.example is None else value.example.cpu()
     if isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
         return type(value)(concrete(one) for one in value)
     if isinstance(value, slice):
@@ -162,6 +162,11 @@ def interleaved(on: Labeller, x: Value, repeats: Any, dim: Optional[int] = None,
     if dim is None or not isinstance(repeats, int):
         return on.opaque("repeats them unevenly", x)
     return on.moved(x, lambda labels: labels.repeat_interleave(repeats, dim))
+
+
+@rule("setitem")
+def put(on: Labeller, x: Value, index: Any, value: Any) -> Any:
+    return on.opaque("puts values into it", x, index, value)
 
 
 @rule("unbind")
@@ -291,6 +296,17 @@ def filled(on: Labeller, *args: Any, **kwargs: Any) -> Any:
     shape = on.node.meta["example"].shape
     return [on.units.fresh(size).reshape([-1 if i == axis else 1 for i in range(len(shape))])
             for axis, size in enumerate(shape) if size > 1]
+
+
+@rule("pack_padded_sequence")
+def packed(on: Labeller, input: Value, lengths: Any, *args: Any, **kwargs: Any) -> Any:
+    x = on.mixed(input, [0, 1], "goes through them step by step")
+    return [labels.reshape(labels.shape[1:]) for labels in x.fields]
+
+
+@rule("pad_packed_sequence")
+def unpacked(on: Labeller, sequence: Value, *args: Any, **kwargs: Any) -> Any:
+    return [labels.unsqueeze(0) for labels in on.mixed(sequence, [0], "goes through them step by step").fields], []
 
 
 def pool(sides: int) -> Callable[..., Any]:
