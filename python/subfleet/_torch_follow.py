@@ -152,7 +152,7 @@ class _Tracer(fx.Tracer):
         names = [name for name, parameter in inspect.signature(root_fn).parameters.items()
                  if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)][1:]
         names += [f"input_{i}" for i in range(len(names), len(self.example))]
-        return root_fn, [self.root, *(self.create_proxy("placeholder", name, (), {})
+        return FORWARDS.get(type(self.root), root_fn), [self.root, *(self.create_proxy("placeholder", name, (), {})
                                       for name, _ in zip(names, self.example))]
 
     def proxy(self, node: fx.Node) -> fx.Proxy:

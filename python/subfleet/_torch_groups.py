@@ -133,7 +133,10 @@ def _parts(sets: _Sets, labels: torch.Tensor, where: str) -> Optional[list[tuple
         if len(members) < 2:
             sets.freeze(group, f"{where}: a unit of its own, of which nothing can be dropped")
             return None
-        if sorted(stretch) != stretch:
+        falls = [place for place in range(1, len(stretch)) if stretch[place] < stretch[place - 1]]
+        if falls and falls[0] > 1:
+            stretch = stretch[: falls[0]]
+        elif falls:
             sets.freeze(group, f"{where}: its units come in another order")
             return None
         if stretch != members:

@@ -176,7 +176,7 @@ class Labeller:
             return tuple(args)
         elif node.target is getattr and isinstance(args[0], tuple) and args[1] in getattr(args[0], "_fields", ()):
             return getattr(args[0], args[1])
-        elif not holds_tensor(example) and not isinstance(example, PackedSequence):
+        elif not holds_tensor(example) and node.target is not operator.setitem:
             fields = self._number(node, given)
         else:
             rule = self.functions.get(plain_name(node.target))

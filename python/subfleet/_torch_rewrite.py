@@ -10,8 +10,8 @@ from typing import Any, Callable, Optional, Sequence
 import torch
 from torch import fx, nn
 
-from ._torch_labels import Intake, each_value, plain_name
-from ._torch_rules import FILLED
+from ._torch_labels import Intake, plain_name
+from ._torch_rules_shapes import FILLED
 from ._torch_thin import scaled
 from ._torch_units import Value
 

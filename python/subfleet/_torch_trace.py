@@ -13,8 +13,8 @@ import torch
 from torch import fx, nn
 from torch.nn.modules.batchnorm import _NormBase
 
+from . import _torch_contractions, _torch_rules_shapes  # noqa: F401: they have rules
 from ._core import RequestError
-from ._torch_contractions import contracted  # noqa: F401 (its rules)
 from ._torch_follow import copied, follow
 from ._torch_groups import Group, Part, Tensor, grouped, settle
 from ._torch_labels import Labeller

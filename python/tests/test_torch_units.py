@@ -788,6 +788,25 @@ class Smaller(Law):
         self.assertTrue(torch.equal(torch.random.get_rng_state(), state))
         self.assertTrue(all(not m._forward_pre_hooks for m in module.modules()))
 
+    def test_a_trace_leaves_its_example_and_the_random_numbers(self):
+        module = Calls(lambda m, x: m.a(F.dropout(x.relu_(), 0.5, m.training)), a=nn.Linear(6, 3))
+        x = torch.randn(2, 6)
+        given, state = x.clone(), torch.random.get_rng_state()
+        trace(module, (x,))
+        self.assertTrue(torch.equal(x, given))
+        self.assertTrue(torch.equal(torch.random.get_rng_state(), state))
+
+    def test_a_norm_without_weights_in_two_places(self):
+        module = Calls(lambda m, x: m.c(m.n(m.b(m.n(m.a(x).relu())).tanh())), a=nn.Linear(6, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 2),
+                       n=nn.LayerNorm(8, elementwise_affine=False))
+        traced = trace(module, rows(6))
+        self.assertEqual([group.units for group in traced.groups], [8])
+        small = traced.smaller({"a": [0, 2, 3]}, rescale=False)
+        self.assertEqual(small(*rows(6)).shape, (2, 2))
+
+    def test_halves_that_change_places(self):
+        self.law(between(lambda m, x: torch.cat([x[:, 5:], x[:, :5]], 1)), rows(6), {"a": 5, "a:2": 3})
+
     def test_parts_of_axes(self):
         traced = trace(Recurrent(nn.LSTM, bidirectional=True), words())
         axes = {tensor.name: [[(p.group, p.outer, p.inner) for p in parts] for parts in tensor.axes] for tensor in traced.tensors}
