@@ -45,6 +45,7 @@ def contracted(on: Labeller, operands: Sequence[Value], letters: Sequence[Letter
             continue
         result.append(labels)
     for index, (value, own) in enumerate(zip(operands, letters)):
+        value.fields = on.units.refreshed(value, value.fields, on.why("sums over them")).fields
         if not value.weight:
             for letter in summed:
                 if letter in own:

@@ -6,11 +6,13 @@ import contextlib
 import copy
 import inspect
 import operator
+import types
 from typing import Any, Callable, Iterator, Optional
 
 import torch
 from torch import fx, nn
 from torch.fx.proxy import Attribute
+from torch.nn.utils import rnn
 
 from ._core import RequestError
 from ._torch_transformer import FORWARDS
@@ -19,7 +21,9 @@ __all__ = ["call_name", "copied", "first_line", "follow", "own_reason"]
 
 # Where an nn.Module keeps what is called besides its forward.
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+# What makes a tensor of given sizes, and other functions that are not told apart by what they are given.
 MAKERS = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "tril_indices", "zeros")
+PACKING = (rnn.pack_padded_sequence, rnn.pad_packed_sequence)
 
 
 def first_line(error: BaseException) -> str:
@@ -59,11 +63,14 @@ def follow(module: nn.Module, example: tuple, leaf: Callable[[nn.Module], bool])
     """The calls of module.forward(*example), down to the modules that are a leaf. A module that cannot be followed becomes
     one. Every node's meta has its `example`. The module should be a copy: it is called in eval mode."""
     tracer = _Tracer(example, leaf)
+    devices = {one.device.index for one in module.parameters() if one.is_cuda}
     try:
-        with _calls_recorded(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with _calls_recorded(module), torch.no_grad(), torch.random.fork_rng(devices=sorted(devices)):
             graph = tracer.trace(module)
     except Exception as error:
         raise RequestError(f"module: its forward cannot be followed: {first_line(error)}") from None
+    for node in graph.nodes:
+        node.meta.pop("is_wrapped", None)  # of functions that were gone into
     _without_idle_sizes(graph)
     return graph
 
@@ -108,6 +115,9 @@ class _Known:
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, index, value), {})
+
     def __contains__(self, item: Any) -> bool:
         return item in self._seen()
 
@@ -131,7 +141,7 @@ class _Tracer(fx.Tracer):
     proxy_buffer_attributes = True
 
     def __init__(self, example: tuple, leaf: Callable[[nn.Module], bool]) -> None:
-        super().__init__()
+        super().__init__(autowrap_functions=PACKING)
         self.example, self.leaf = example, leaf
         self.inputs = iter([one.clone() if isinstance(one, torch.Tensor) else one for one in example])
         self.evaluating = False
@@ -142,7 +152,7 @@ class _Tracer(fx.Tracer):
         names = [name for name, parameter in inspect.signature(root_fn).parameters.items()
                  if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)][1:]
         names += [f"input_{i}" for i in range(len(names), len(self.example))]
-        return root_fn, [self.root, *(self.create_proxy("placeholder", name, (), {})
+        return FORWARDS.get(type(self.root), root_fn), [self.root, *(self.create_proxy("placeholder", name, (), {})
                                       for name, _ in zip(names, self.example))]
 
     def proxy(self, node: fx.Node) -> fx.Proxy:
@@ -160,23 +170,37 @@ class _Tracer(fx.Tracer):
         path = self.path_of_module(m)
         if self.is_leaf_module(m, path):
             return self.create_proxy("call_module", path, args, kwargs)
+        try:
+            inside = FORWARDS.get(type(m))
+            return self._inside(path, (lambda *a, **k: inside(m, *a, **k)) if inside else forward, args, kwargs)
+        except Exception as error:
+            self.opaque[m] = f"cannot be followed: {first_line(error)}"
+        proxy = self.create_proxy("call_module", path, args, kwargs)
+        proxy.node.meta["opaque"] = self.opaque[m]
+        return proxy
+
+    def create_proxy(self, kind: str, target: Any, args: tuple, kwargs: dict[str, Any], *more: Any, **named: Any) -> Any:
+        """Goes into functions that are not PyTorch's."""
+        foreign = isinstance(target, types.FunctionType) and not (target.__module__ or "").startswith("torch.")
+        if kind == "call_function" and foreign and not self.evaluating and target.__name__ != "stochastic_depth":
+            with contextlib.suppress(Exception):
+                return self._inside(self.where[-1] if self.where else "", target, args, kwargs)
+        return super().create_proxy(kind, target, args, kwargs, *more, **named)
+
+    def _inside(self, path: str, call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Follows a call; where that fails, nothing of it is left in the graph."""
         last = next(iter(reversed(self.graph.nodes)), None)
         self.where.append(path)
         try:
-            if type(m) in FORWARDS:
-                return FORWARDS[type(m)](m, *args, **kwargs)
-            return forward(*args, **kwargs)
-        except Exception as error:
+            return call(*args, **kwargs)
+        except Exception:
             for node in list(reversed(self.graph.nodes)):
                 if node is last:
                     break
                 self.graph.erase_node(node)
-            self.opaque[m] = f"cannot be followed: {first_line(error)}"
+            raise
         finally:
             self.where.pop()
-        proxy = self.create_proxy("call_module", path, args, kwargs)
-        proxy.node.meta["opaque"] = self.opaque[m]
-        return proxy
 
     def create_node(self, kind: str, target: Any, args: tuple, kwargs: dict[str, Any], *more: Any, **named: Any) -> fx.Node:
         node = super().create_node(kind, target, args, kwargs, *more, **named)
@@ -215,16 +239,23 @@ def _attribute(root: Any, path: str) -> Any:
 
 
 @contextlib.contextmanager
-def _calls_recorded() -> Iterator[None]:
-    """Where what makes a tensor is given a size that is in the graph, the call is too."""
-    originals = {name: getattr(torch, name) for name in MAKERS}
+def _calls_recorded(module: nn.Module) -> Iterator[None]:
+    """Where what makes a tensor is given a size that is in the graph, the call is too; and so is len() in a forward."""
+    forwards = {id(home): home for home in (getattr(type(m).forward, "__globals__", {}) for m in module.modules())
+                if "len" not in home and not str(home.get("__name__", "torch")).startswith("torch.")}
+    originals = [(torch, name, getattr(torch, name)) for name in MAKERS]
+    originals += [(rnn, function.__name__, function) for function in PACKING]
     try:
-        for name, original in originals.items():
-            setattr(torch, name, _recorded(original))
+        for home, name, original in originals:
+            setattr(home, name, _recorded(original))
+        for names in forwards.values():
+            names["len"] = _recorded(len)
         yield
     finally:
-        for name, original in originals.items():
-            setattr(torch, name, original)
+        for names in forwards.values():
+            del names["len"]
+        for home, name, original in originals:
+            setattr(home, name, original)
 
 
 def _recorded(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -42,14 +42,14 @@ class Tensor:
 
 
 def settle(units: Units, values: Sequence[tuple[str, Value]]) -> None:
-    """Leaves every field of every value with one axis: the outermost along which there is something to drop. What no layer
+    """Leaves every field of every value with one axis: that along which most units can be dropped. What no layer
     makes is whole."""
     why = "its features are spread over several axes"
     before = None
     while before is None or not torch.equal(before, units.root):
         before = units.root.clone()
         for call, value in values:
-            value.fields = units.refreshed(value, value.fields, why).fields
+            value.fields = units.refreshed(value, value.fields, f"{call}: {why}").fields
             for labels in value.fields:
                 _one_axis(units, labels, f"{call}: {why}")
         units.freeze(torch.arange(len(units.root))[~units.made()], "no layer makes it")
@@ -59,17 +59,24 @@ def _one_axis(units: Units, labels: torch.Tensor, why: str) -> None:
     axes = [axis for axis in range(labels.dim()) if labels.shape[axis] > 1]
     if len(axes) < 2:
         return
-    root, reasons = units.root, dict(units.reasons)
+    root, reasons, best = units.root, units.reasons, (1, -1)
     for axis in axes:
-        units.root = root.clone()
-        for other in axes:
-            if other != axis:
-                units.join(labels, labels.narrow(other, 0, 1), why)
+        units.root, units.reasons = root.clone(), {}
+        _take_together(units, labels, axis, why)
         left = units.root[labels].unique()
-        if int((left != WHOLE).sum()) > 1:
-            return
-        units.reasons = dict(reasons)
-    units.freeze(labels, why)
+        best = max(best, (int((left != WHOLE).sum()), -axis))
+    units.root, units.reasons = root, reasons
+    if best[0] > 1:
+        _take_together(units, labels, -best[1], why)
+    else:
+        units.freeze(labels, why)
+
+
+def _take_together(units: Units, labels: torch.Tensor, axis: int, why: str) -> None:
+    """Leaves this axis as the only one."""
+    for other in range(labels.dim()):
+        if other != axis and labels.shape[other] > 1:
+            units.join(labels, labels.narrow(other, 0, 1), why)
 
 
 class _Sets:
@@ -126,7 +133,10 @@ def _parts(sets: _Sets, labels: torch.Tensor, where: str) -> Optional[list[tuple
         if len(members) < 2:
             sets.freeze(group, f"{where}: a unit of its own, of which nothing can be dropped")
             return None
-        if sorted(stretch) != stretch:
+        falls = [place for place in range(1, len(stretch)) if stretch[place] < stretch[place - 1]]
+        if falls and falls[0] > 1:
+            stretch = stretch[: falls[0]]
+        elif falls:
             sets.freeze(group, f"{where}: its units come in another order")
             return None
         if stretch != members:

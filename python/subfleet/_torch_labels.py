@@ -77,11 +77,12 @@ class Labeller:
     def vector(self, value: Value, axis: int) -> torch.Tensor:
         """The labels along one axis, which depend on no other by now."""
         axis %= len(value.shape)
-        for labels in value.fields:
+        why = self.why("its features are spread over several axes")
+        for labels in self.units.refreshed(value, value.fields, why).fields:
             if labels.shape[axis] > 1:
                 for other in range(labels.dim()):
                     if other != axis and labels.shape[other] > 1:
-                        self.units.mix(labels, other, self.why("its features are spread over several axes"))
+                        self.units.mix(labels, other, why)
                 place = [slice(None) if i == axis else 0 for i in range(labels.dim())]
                 return self.units.root[labels[tuple(place)]]
         return torch.zeros(value.shape[axis], dtype=torch.long)
@@ -171,7 +172,11 @@ class Labeller:
             fields = self._layer(node, args, kwargs, given)
         elif node.target is operator.getitem and not isinstance(args[0], Value):
             return args[0][args[1]] if given else _valued(example, None)
-        elif not holds_tensor(example) and not isinstance(example, PackedSequence):
+        elif hasattr(node.target, "_fields"):
+            return tuple(args)
+        elif node.target is getattr and isinstance(args[0], tuple) and args[1] in getattr(args[0], "_fields", ()):
+            return getattr(args[0], args[1])
+        elif not holds_tensor(example) and node.target is not operator.setitem:
             fields = self._number(node, given)
         else:
             rule = self.functions.get(plain_name(node.target))
@@ -214,6 +219,7 @@ class Labeller:
     def keep(self, layer: nn.Module, reason: str, given: Any) -> None:
         """The layer stays as it is."""
         self.opaque(reason, given)
+        self.inputs.pop(self.path, None)
         self.whole.setdefault(self.call, reason)
         for tensor in [*layer.parameters(), *layer.buffers()]:
             if id(tensor) in self.names:
@@ -222,7 +228,7 @@ class Labeller:
 
     def _number(self, node: fx.Node, given: list[Value]) -> None:
         if plain_name(node.target) not in ("size", "dim", "ndimension", "is_floating_point", "len", "get_device", "getattr",
-                                           "is_complex", "_assert", "assert"):
+                                           "is_complex", "assert", "numel", "nelement"):
             self.opaque("makes a number of them", given)
 
 

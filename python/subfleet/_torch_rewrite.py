@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 from typing import Any, Callable, Optional, Sequence
 
 import torch
 from torch import fx, nn
 
-from ._torch_labels import Intake, each_value, plain_name
-from ._torch_rules import FILLED
+from ._torch_labels import Intake, plain_name
+from ._torch_rules_shapes import FILLED
 from ._torch_thin import scaled
 from ._torch_units import Value
 
@@ -60,7 +61,7 @@ class Rewriter:
                     self.grouped(node)
         for node in list(self.graph.nodes):  # last: until here sizes are those of the whole module everywhere
             name = plain_name(node.target) if node.op in ("call_function", "call_method") else ""
-            if name == "size" or (node.target is getattr and node.args[1] == "shape"):
+            if name in ("size", "numel", "nelement", "len") or (node.target is getattr and node.args[1] == "shape"):
                 self.size(node)
         self.graph.lint()
         return self.changed
@@ -204,8 +205,11 @@ class Rewriter:
         if not isinstance(x, Value) or not (node.users or node.meta.get("seen")):
             return
         ratios = [(axis, *counts) for axis in range(len(x.shape)) for counts in [self.counts(x, axis)] if counts]
-        dim = None if node.target is getattr else self.example(self.of(node, 1, "dim"))
-        if dim is not None:
+        dim = 0 if node.target is len else None if node.target is getattr else self.example(self.of(node, 1, "dim"))
+        if plain_name(node.target) in ("numel", "nelement"):
+            ratios = [(0, *(math.prod(counts) for counts in zip(*(ratio[1:] for ratio in ratios))))] if ratios else []
+            dim = 0
+        elif dim is not None:
             ratios = [ratio for ratio in ratios if ratio[0] == dim % len(x.shape)]
         if not ratios:
             return

@@ -13,8 +13,8 @@ import torch
 from torch import fx, nn
 from torch.nn.modules.batchnorm import _NormBase
 
+from . import _torch_contractions, _torch_rules_shapes  # noqa: F401: they have rules
 from ._core import RequestError
-from ._torch_contractions import contracted  # noqa: F401 (its rules)
 from ._torch_follow import copied, follow
 from ._torch_groups import Group, Part, Tensor, grouped, settle
 from ._torch_labels import Labeller
@@ -180,8 +180,10 @@ class Traced:
                 scales.setdefault(str(intake.node.target), {})[intake.index] = (intake.axis, factors)
         for path, layer in layers.items():
             resized(layer)
-            if isinstance(layer, (nn.TransformerEncoder,)):
+            if isinstance(layer, nn.TransformerEncoder):
                 layer.enable_nested_tensor = layer.use_nested_tensor = False
+            elif isinstance(layer, nn.Transformer):
+                layer.d_model = layer.encoder.layers[0].linear2.weight.shape[0]
             value = self._inputs.get(path)
             if value is None:
                 continue
@@ -211,7 +213,7 @@ class Traced:
         layer.whole_heads = layer.num_heads
         layer.kept_heads = keep[self._root[heads]].nonzero().reshape(-1).tolist()
         layer.num_heads = len(layer.kept_heads)
-        layer.embed_dim = layer.out_proj.out_features
+        layer.embed_dim = layer.out_proj.weight.shape[0]
         layer.scales = {"qkv"[index]: factors for index, (_, factors) in scales.items()}
         leaving = None if rows is None else runs(rows)
         if leaving is not None:
