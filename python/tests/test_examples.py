@@ -44,6 +44,13 @@ class Examples(unittest.TestCase):
         self.assertGreater(found[-1], found[0] + 10)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_adapters(self):
+        found = accuracies(output_of("lora.py"))
+        self.assertEqual(len(found), 3)
+        self.assertAlmostEqual(found[1], found[0], delta=0.2)  # they begin as nothing
+        self.assertGreater(found[2], found[1])
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
     def test_the_page(self):
         here = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
