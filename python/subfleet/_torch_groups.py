@@ -14,8 +14,8 @@ __all__ = ["Group", "Part", "Tensor", "grouped", "settle"]
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of an axis: `outer` times all units of the group, each of them `inner` neighbouring features wide. Without a
-    group: `inner` features that are always there."""
+    """A stretch of an axis: `outer` times all units of the group, each of them `inner` neighbouring features wide.
+    Without a group: `inner` features that are always there."""
 
     group: Optional[str]
     outer: int
@@ -154,8 +154,8 @@ def _parts(sets: _Sets, labels: torch.Tensor, where: str) -> Optional[list[tuple
 def grouped(
     units: Units, axes: dict[str, list[Optional[torch.Tensor]]], values: Sequence[tuple[str, Value]]
 ) -> tuple[list[Group], list[torch.Tensor], dict[str, list[list[Part]]]]:
-    """The groups in the order of their makers, the units of each as labels, and the parts of every axis of the tensors whose
-    labels are `axes`; a None has parts of no use."""
+    """The groups in the order of their makers, the units of each as labels, and the parts of every axis of the tensors
+    whose labels are `axes`; a None has parts of no use."""
     of_values = [labels.reshape(-1) for _, value in values for labels in value.fields]
     of_tensors = [(f"{name}, axis {i}", labels) for name, all in axes.items() for i, labels in enumerate(all)
                   if labels is not None]

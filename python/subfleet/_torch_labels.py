@@ -45,7 +45,7 @@ class Labeller:
         self.statistics: set[str] = set()
         self.whole: dict[str, str] = {}
         self.intakes: list[Intake] = []
-        self.inputs: dict[str, Value] = {}  # of layers whose sizes are not those of their tensors alone: what each was given
+        self.inputs: dict[str, Value] = {}  # of layers that have sizes of their own: what each was given
         self.values: dict[fx.Node, Any] = {}
         self.all: list[tuple[str, Value]] = []  # every value with the name of its call
         for path, child in module.named_modules():

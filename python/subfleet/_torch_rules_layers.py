@@ -42,9 +42,9 @@ def _known(*names: str) -> list[type]:
 
 
 @layer(*_known(
-    "AlphaDropout", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "FeatureAlphaDropout", "GELU", "Hardshrink",
-    "Hardsigmoid", "Hardswish", "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid", "Mish", "RReLU", "ReLU", "ReLU6", "SELU",
-    "SiLU", "Sigmoid", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"))
+    "AlphaDropout", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "FeatureAlphaDropout", "GELU",
+    "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "Identity", "LeakyReLU", "LogSigmoid", "Mish", "RReLU", "ReLU", "ReLU6",
+    "SELU", "SiLU", "Sigmoid", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"))
 def _elementwise(on: Labeller, m: Any, x: Value) -> Any:
     return x.fields
 
@@ -148,8 +148,8 @@ def _upsample(on: Labeller, m: Any, x: Value) -> Any:
     return rules.resized(on, x)
 
 
-@layer(*_known("ZeroPad1d", "ZeroPad2d", "ZeroPad3d", *(f"{kind}Pad{n}d" for kind in ("Constant", "Reflection", "Replication",
-                                                                                      "Circular") for n in (1, 2, 3))))
+@layer(*_known(*(f"{kind}Pad{n}d" for n in (1, 2, 3)
+                 for kind in ("Zero", "Constant", "Reflection", "Replication", "Circular"))))
 def _pad(on: Labeller, m: Any, x: Value) -> Any:
     return on.mixed(x, range(-len(m.padding) // 2, 0), "takes neighbours together").fields
 

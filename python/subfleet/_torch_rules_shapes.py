@@ -89,7 +89,8 @@ def narrowed(on: Labeller, x: Value, dim: int, start: Any, length: Any) -> Any:
 
 @rule("index_select")
 def picked(on: Labeller, x: Value, dim: int, index: Value) -> Any:
-    return on.moved(on.mixed(x, [dim], "takes out single ones of them"), lambda labels: labels.index_select(dim, index.example))
+    mixed = on.mixed(x, [dim], "takes out single ones of them")
+    return on.moved(mixed, lambda labels: labels.index_select(dim, concrete(index)))
 
 
 @rule("flip", "roll", "rot90", "tril", "triu", "diagonal", "unfold", "cumulative_trapezoid")

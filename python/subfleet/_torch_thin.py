@@ -105,7 +105,7 @@ class ScaledRecurrence:
 
     def forward(self, *inputs: Any) -> Any:
         given = self._flat_weights
-        above = [name.startswith("weight_ih_l") and not name.startswith("weight_ih_l0") for name in self._flat_weights_names]
+        above = [name.startswith("weight_ih") and not name.startswith("weight_ih_l0") for name in self._flat_weights_names]
         self._flat_weights = [weight * self.between if up else weight for weight, up in zip(given, above)]
         try:
             return super().forward(*inputs)

@@ -29,8 +29,8 @@ __all__ = ["Group", "Part", "Tensor", "Traced", "trace"]
 
 
 def trace(module: nn.Module, example: tuple) -> Traced:
-    """`example`: what the module's forward is given, tensors with a batch of at least two. The module stays as it is. Raises
-    Error for a module that cannot be followed."""
+    """`example`: what the module's forward is given, tensors with a batch of at least two. The module stays as it is.
+    Raises Error for a module that cannot be followed."""
     work = copied(module)
     labeller = Labeller(work, FUNCTIONS, rule_of)
     graphs = []
@@ -53,8 +53,8 @@ def _is_leaf(module: nn.Module) -> bool:
 
 def _same(one: fx.Graph, other: fx.Graph) -> bool:
     def calls(graph: fx.Graph) -> list[str]:
-        return [f"{n.name} {n.op} {n.target} {n.args} {n.kwargs} {n.op == 'get_attr' and 'constant' in n.name and n.meta['example']}"
-                for n in graph.nodes]
+        constants = {n: n.meta["example"] for n in graph.nodes if n.op == "get_attr" and "constant" in n.name}
+        return [f"{n.name} {n.op} {n.target} {n.args} {n.kwargs} {constants.get(n)}" for n in graph.nodes]
 
     return calls(one) == calls(other)
 
@@ -62,8 +62,8 @@ def _same(one: fx.Graph, other: fx.Graph) -> bool:
 class Traced:
     """What can be dropped of a module.
 
-    `groups`: in the order in which the forward makes their units. `tensors`: what travels between server and client. `whole`:
-    of each layer or call whose units are always whole, why.
+    `groups`: in the order in which the forward makes their units. `tensors`: what travels between server and client.
+    `whole`: of each layer or call whose units are always whole, why.
     """
 
     groups: list[Group]
@@ -234,7 +234,8 @@ class Traced:
         layer.unflattened_size = tuple(size if old != -1 else -1 for size, old in zip(sizes, layer.unflattened_size))
 
     def _recur(self, path: str, layer: Any, runs: Any) -> None:
-        between = runs(self._axes[f"{path}.weight_ih_l1"][1]) if self._axes[f"{path}.weight_ih_l1"][1] is not None else None
+        labels = self._axes[f"{path}.weight_ih_l1"][1]
+        between = None if labels is None else runs(labels)
         if between is not None:
             layer.__class__ = recurrence(type(layer))
             layer.between = between[0][1]

@@ -1,4 +1,4 @@
-"""What PyTorch's transformer layers do, call by call, so that it can be followed; their own forwards choose between ways."""
+"""What PyTorch's transformer layers do, call by call; their own forwards, with a choice of ways, cannot be followed."""
 
 from __future__ import annotations
 

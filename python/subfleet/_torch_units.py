@@ -18,8 +18,8 @@ WHOLE = 0  # the label of all that is never dropped
 
 @dataclass(eq=False)
 class Value:
-    """The labels of one tensor. Each of `fields` has the tensor's rank and the tensor's size or 1 along every axis: along the
-    axes where it is larger than 1, dropping a unit drops features. No two fields share such an axis."""
+    """The labels of one tensor. Each of `fields` has the tensor's rank and the tensor's size or 1 along every axis: along
+    the axes where it is larger than 1, dropping a unit drops features. No two fields share such an axis."""
 
     shape: tuple[int, ...]
     fields: list[torch.Tensor] = field(default_factory=list)
@@ -92,8 +92,8 @@ class Units:
         self.join(labels, torch.tensor(WHOLE), why)
 
     def compact(self, labels: torch.Tensor, why: str) -> Optional[torch.Tensor]:
-        """The labels without the axes that they do not depend on; None if they are whole. A unit that would be alone is made
-        whole."""
+        """The labels without the axes that they do not depend on; None if they are whole. A unit that would be alone is
+        made whole."""
         for axis in range(labels.dim()):
             if labels.shape[axis] > 1 and labels.stride(axis) == 0:
                 labels = labels.narrow(axis, 0, 1)
@@ -175,8 +175,8 @@ class Units:
         return result if current is None else [*result, current]
 
     def _keeps_outer_axis(self, a: torch.Tensor, b: torch.Tensor, why: str) -> bool:
-        """Features over two axes, as heads x features of a head, meet a tensor of the module's own along the inner one: then
-        the outer ones are the units, and along the inner axis nothing is dropped."""
+        """Features over two axes, as heads x features of a head, meet a tensor of the module's own along the inner one:
+        then the outer ones are the units, and along the inner axis nothing is dropped."""
         for wide, narrow in ((a, b), (b, a)):
             axes = [axis for axis in range(wide.dim()) if wide.shape[axis] > 1]
             along = [axis for axis in range(narrow.dim()) if narrow.shape[axis] > 1]

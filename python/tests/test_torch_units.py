@@ -18,6 +18,7 @@ from subfleet._core import RequestError
 from subfleet._torch_follow import copied
 from subfleet._torch_trace import trace
 
+Linear, Conv2d = nn.Linear, nn.Conv2d
 HAS_TORCHVISION = importlib.util.find_spec("torchvision") is not None
 
 
@@ -32,29 +33,19 @@ def chosen(traced, seed=0, only_droppable=False):
     return kept
 
 
-def rows_of(parts, kept):
+def rows_of(parts, kept, units):
     """The features of an axis that are kept."""
     mask = []
     for part in parts:
-        if part.group not in kept:
-            units = sum(mask_units(part, group) for group in GROUPS) if part.group is not None else 1
-            mask += [True] * (part.outer * units * part.inner)
-        else:
-            units = next(group.units for group in GROUPS if group.name == part.group)
-            mask += [unit in kept[part.group] for unit in range(units) for _ in range(part.inner)] * part.outer
+        count = 1 if part.group is None else units[part.group]
+        of_units = [unit in kept.get(part.group, range(count)) for unit in range(count)]
+        mask += [is_kept for is_kept in of_units for _ in range(part.inner)] * part.outer
     return torch.tensor(mask)
 
 
-GROUPS = []
-
-
-def mask_units(part, group):
-    return group.units if group.name == part.group else 0
-
-
 def masks_of(traced, kept):
-    GROUPS[:] = traced.groups
-    return {tensor.name: [rows_of(parts, kept) for parts in tensor.axes] for tensor in traced.tensors}
+    units = {group.name: group.units for group in traced.groups}
+    return {tensor.name: [rows_of(parts, kept, units) for parts in tensor.axes] for tensor in traced.tensors}
 
 
 def part_of(tensor, masks):
@@ -149,12 +140,13 @@ class Law(unittest.TestCase):
 class Block(nn.Module):
     def __init__(self, inputs, units, stride=1):
         super().__init__()
-        self.conv1 = nn.Conv2d(inputs, units, 3, stride, 1, bias=False)
+        self.conv1 = Conv2d(inputs, units, 3, stride, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(units)
-        self.conv2 = nn.Conv2d(units, units, 3, 1, 1, bias=False)
+        self.conv2 = Conv2d(units, units, 3, 1, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(units)
         self.relu = nn.ReLU(inplace=True)
-        self.down = nn.Sequential(nn.Conv2d(inputs, units, 1, stride, bias=False), nn.BatchNorm2d(units)) if stride > 1 else None
+        self.down = nn.Sequential(Conv2d(inputs, units, 1, stride, bias=False),
+                                  nn.BatchNorm2d(units)) if stride > 1 else None
 
     def forward(self, x):
         out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
@@ -165,9 +157,9 @@ class Block(nn.Module):
 class ResNet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU())
+        self.stem = nn.Sequential(Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU())
         self.blocks = nn.Sequential(Block(6, 6), Block(6, 10, 2), Block(10, 10))
-        self.out = nn.Linear(10, 5)
+        self.out = Linear(10, 5)
 
     def forward(self, x):
         return self.out(torch.flatten(F.adaptive_avg_pool2d(self.blocks(self.stem(x)), 1), 1))
@@ -176,13 +168,13 @@ class ResNet(nn.Module):
 class MobileBlock(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Conv2d(3, 8, 3, padding=1)
-        self.expand = nn.Conv2d(8, 24, 1)
-        self.depth = nn.Conv2d(24, 24, 3, padding=1, groups=24)
+        self.stem = Conv2d(3, 8, 3, padding=1)
+        self.expand = Conv2d(8, 24, 1)
+        self.depth = Conv2d(24, 24, 3, padding=1, groups=24)
         self.bn = nn.BatchNorm2d(24)
-        self.squeeze, self.excite = nn.Conv2d(24, 6, 1), nn.Conv2d(6, 24, 1)
-        self.project = nn.Conv2d(24, 8, 1)
-        self.out = nn.Linear(8, 4)
+        self.squeeze, self.excite = Conv2d(24, 6, 1), Conv2d(6, 24, 1)
+        self.project = Conv2d(24, 8, 1)
+        self.out = Linear(8, 4)
 
     def forward(self, x):
         x = F.hardswish(self.stem(x))
@@ -197,8 +189,8 @@ class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
         self.heads, self.size = heads, width // heads
-        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
-        self.dense = nn.Linear(width, width)
+        self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
+        self.dense = Linear(width, width)
 
     def split(self, x):
         return x.view(x.size()[:-1] + (self.heads, self.size)).permute(0, 2, 1, 3)
@@ -219,9 +211,9 @@ class Encoder(nn.Module):
         self.attentions = nn.ModuleList([Attention(12, 3) for _ in range(2)])
         self.norms1 = nn.ModuleList([nn.LayerNorm(12) for _ in range(2)])
         self.norms2 = nn.ModuleList([nn.LayerNorm(12) for _ in range(2)])
-        self.up = nn.ModuleList([nn.Linear(12, 16) for _ in range(2)])
-        self.down = nn.ModuleList([nn.Linear(16, 12) for _ in range(2)])
-        self.decoder = nn.Linear(12, 20)
+        self.up = nn.ModuleList([Linear(12, 16) for _ in range(2)])
+        self.down = nn.ModuleList([Linear(16, 12) for _ in range(2)])
+        self.decoder = Linear(12, 20)
         self.decoder.weight = self.words.weight
 
     def forward(self, ids):
@@ -238,9 +230,9 @@ class NanoGpt(nn.Module):
         self.heads = heads
         self.wte, self.wpe = nn.Embedding(17, width), nn.Embedding(8, width)
         self.ln1, self.ln2, self.lnf = (nn.LayerNorm(width) for _ in range(3))
-        self.attn, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.fc, self.out = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
-        self.head = nn.Linear(width, 17, bias=False)
+        self.attn, self.proj = Linear(width, 3 * width), Linear(width, width)
+        self.fc, self.out = Linear(width, 2 * width), Linear(2 * width, width)
+        self.head = Linear(width, 17, bias=False)
         self.head.weight = self.wte.weight
         self.register_buffer("bias", torch.tril(torch.ones(8, 8)).view(1, 1, 8, 8))
 
@@ -269,7 +261,7 @@ class Recurrent(nn.Module):
         self.words = nn.Embedding(11, 6)
         self.rnn = kind(6, 5, **more)
         ways = 2 if more.get("bidirectional") else 1
-        self.out = nn.Linear((more.get("proj_size") or 5) * ways, 3)
+        self.out = Linear((more.get("proj_size") or 5) * ways, 3)
         self.first = more.get("batch_first", False)
 
     def forward(self, ids):
@@ -282,7 +274,7 @@ class LastState(nn.Module):
         super().__init__()
         self.hidden = 6
         self.rnn = nn.GRU(4, 6, num_layers=2, batch_first=True)
-        self.out = nn.Linear(6, 3)
+        self.out = Linear(6, 3)
 
     def forward(self, x):
         start = torch.zeros(2, x.size(0), self.hidden, device=x.device)
@@ -300,7 +292,8 @@ def words(batch=2, steps=6, symbols=11):
 class Networks(Law):
     def test_a_residual_network(self):
         self.law(ResNet(), images(), {"stem.0": 6, "blocks.0.conv1": 6, "blocks.1.conv1": 10, "blocks.1.conv2": 10,
-                                      "blocks.2.conv1": 10}, images(5), ["blocks.0.conv1", "blocks.1.conv1", "blocks.2.conv1"])
+                                      "blocks.2.conv1": 10}, images(5), ["blocks.0.conv1", "blocks.1.conv1",
+                                                                         "blocks.2.conv1"])
 
     def test_a_gated_depthwise_block(self):
         self.law(MobileBlock(), images(), {"stem": 8, "expand": 24, "squeeze": 6}, images(3), ["expand", "squeeze"])
@@ -353,7 +346,8 @@ class Networks(Law):
                 kept = chosen(traced)
                 small = traced.smaller(kept, rescale=True).eval()
                 self.assertEqual(small(*images(3, 3, 64)).shape, (3, 1000))
-                self.assertLess(sum(p.numel() for p in small.parameters()), 0.9 * sum(p.numel() for p in module.parameters()))
+                self.assertLess(sum(p.numel() for p in small.parameters()),
+                                0.9 * sum(p.numel() for p in module.parameters()))
 
 
 class Calls(nn.Module):
@@ -386,11 +380,12 @@ def steps(features=6, batch=2, length=4):
 
 def between(call, units=8, inputs=6, outputs=3, into=None, **more):
     """A call between a layer of units and one that reads what it makes."""
-    return Calls(lambda m, x: m.b(call(m, m.a(x))), a=nn.Linear(inputs, units), b=nn.Linear(into or units, outputs), **more)
+    return Calls(lambda m, x: m.b(call(m, m.a(x))), a=Linear(inputs, units), b=Linear(into or units, outputs), **more)
 
 
 def pixels(call, units=6, into=None, **more):
-    return Calls(lambda m, x: m.b(call(m, m.a(x))), a=nn.Conv2d(3, units, 3, padding=1), b=nn.Conv2d(into or units, 2, 1), **more)
+    return Calls(lambda m, x: m.b(call(m, m.a(x))), a=Conv2d(3, units, 3, padding=1), b=Conv2d(into or units, 2, 1),
+                 **more)
 
 
 def attend(m, x, size, q, k, v):
@@ -435,13 +430,13 @@ def rotated(m, x):
 
 
 def qkv(width=6, heads=3, size=2, **more):
-    return {name: nn.Linear(width, heads * size) for name in "qkv"} | {"out": nn.Linear(heads * size, width), **more}
+    return {name: Linear(width, heads * size) for name in "qkv"} | {"out": Linear(heads * size, width), **more}
 
 
 class SwiGlu(nn.Module):
     def __init__(self):
         super().__init__()
-        self.gate, self.up, self.down = nn.Linear(6, 10), nn.Linear(6, 10), nn.Linear(10, 6)
+        self.gate, self.up, self.down = Linear(6, 10), Linear(6, 10), Linear(10, 6)
 
     def forward(self, x):
         return self.down(F.silu(self.gate(x)) * self.up(x))
@@ -450,10 +445,10 @@ class SwiGlu(nn.Module):
 class Lora(nn.Module):
     def __init__(self):
         super().__init__()
-        self.base = nn.Linear(6, 8)
+        self.base = Linear(6, 8)
         self.base.requires_grad_(False)
         self.a, self.b = weight(2, 6), weight(8, 2)
-        self.out = nn.Linear(8, 3)
+        self.out = Linear(8, 3)
 
     def forward(self, x):
         return self.out(F.relu(self.base(x) + F.linear(F.linear(x, self.a), self.b) * 0.5))
@@ -462,8 +457,8 @@ class Lora(nn.Module):
 class Tabular(nn.Module):
     def __init__(self):
         super().__init__()
-        self.kinds, self.numbers = nn.Embedding(7, 5), nn.Linear(4, 6)
-        self.hidden, self.out = nn.Linear(16, 9), nn.Linear(9, 2)
+        self.kinds, self.numbers = nn.Embedding(7, 5), Linear(4, 6)
+        self.hidden, self.out = Linear(16, 9), Linear(9, 2)
 
     def forward(self, kinds, numbers):
         x = torch.cat([self.kinds(kinds).flatten(1), F.relu(self.numbers(numbers))], dim=1)
@@ -473,9 +468,9 @@ class Tabular(nn.Module):
 class Autoencoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.down = nn.Sequential(nn.Conv2d(3, 6, 3, 2, 1), nn.ReLU(), nn.Conv2d(6, 8, 3, 2, 1), nn.Flatten(), nn.Linear(32, 5))
+        self.down = nn.Sequential(Conv2d(3, 6, 3, 2, 1), nn.ReLU(), Conv2d(6, 8, 3, 2, 1), nn.Flatten(), Linear(32, 5))
         self.up = nn.Sequential(
-            nn.Linear(5, 32), nn.Unflatten(1, (8, 2, 2)), nn.ConvTranspose2d(8, 6, 2, 2), nn.ELU(),
+            Linear(5, 32), nn.Unflatten(1, (8, 2, 2)), nn.ConvTranspose2d(8, 6, 2, 2), nn.ELU(),
             nn.ConvTranspose2d(6, 6, 2, 2, groups=6), nn.ConvTranspose2d(6, 3, 1))
 
     def forward(self, x):
@@ -495,7 +490,8 @@ CALLS = {
     "in place": (between(lambda m, x: F.relu(x.mul_(2), inplace=True)), rows(6), IN),
     # norms
     "batch norm": (between(lambda m, x: m.n(x), n=nn.BatchNorm1d(8)), rows(6), IN),
-    "batch norm, function": (between(lambda m, x: F.batch_norm(x, m.running_mean, m.running_var, m.w, m.c), w=weight(8), c=weight(8),
+    "batch norm, function": (between(lambda m, x: F.batch_norm(x, m.running_mean, m.running_var, m.w, m.c), w=weight(8),
+                                     c=weight(8),
                                      running_mean=torch.rand(8), running_var=torch.rand(8) + 0.5), rows(6), IN),
     "layer norm": (between(lambda m, x: m.n(x), n=nn.LayerNorm(8)), steps(), IN),
     "group norm": (pixels(lambda m, x: m.n(x), n=nn.GroupNorm(3, 6)), images(), {"a": 6}),
@@ -505,25 +501,29 @@ CALLS = {
                (torch.randn(2, 5, 9),), {"a": 8}),
     "conv3d": (Calls(lambda m, x: m.b(m.p(m.a(x))), a=nn.Conv3d(2, 4, 2), b=nn.Conv3d(4, 2, 1), p=nn.AvgPool3d(2)),
                (torch.randn(2, 2, 5, 5, 5),), {"a": 4}),
-    "depthwise multiplier": (pixels(lambda m, x: m.g(x), into=12, g=nn.Conv2d(6, 12, 3, groups=6)), images(), {"a": 6}),
-    "blocks": (pixels(lambda m, x: m.g(x), into=9, g=nn.Conv2d(6, 9, 3, groups=3)), images(), {"a": 3}),
-    "function with groups": (pixels(lambda m, x: F.conv2d(x, m.w, m.c, groups=6), into=12, w=weight(12, 1, 3, 3), c=weight(12)),
+    "depthwise multiplier": (pixels(lambda m, x: m.g(x), into=12, g=Conv2d(6, 12, 3, groups=6)), images(), {"a": 6}),
+    "blocks": (pixels(lambda m, x: m.g(x), into=9, g=Conv2d(6, 9, 3, groups=3)), images(), {"a": 3}),
+    "function with groups": (pixels(lambda m, x: F.conv2d(x, m.w, m.c, groups=6), into=12, w=weight(12, 1, 3, 3),
+                                    c=weight(12)),
                              images(), {"a": 6}),
     "turned": (pixels(lambda m, x: F.relu(m.t(x)), into=4, t=nn.ConvTranspose2d(6, 4, 2, 2)), images(), {"a": 6, "t": 4}),
     "turned blocks": (pixels(lambda m, x: m.t(x), into=9, t=nn.ConvTranspose2d(6, 9, 2, 2, groups=3)), images(), {"a": 3}),
     "pixel shuffle": (pixels(lambda m, x: F.pixel_shuffle(x, 2), units=12, into=3), images(), {"a": 3}),
-    "pools": (pixels(lambda m, x: F.interpolate(F.avg_pool2d(m.p(x), 2), scale_factor=2), p=nn.MaxPool2d(2)), images(), {"a": 6}),
-    "flattened": (Calls(lambda m, x: m.b(m.a(x).view(x.size(0), -1)), a=nn.Conv2d(3, 6, 3), b=nn.Linear(6 * 36, 3)), images(),
+    "pools": (pixels(lambda m, x: F.interpolate(F.avg_pool2d(m.p(x), 2), scale_factor=2), p=nn.MaxPool2d(2)), images(),
+              {"a": 6}),
+    "flattened": (Calls(lambda m, x: m.b(m.a(x).view(x.size(0), -1)), a=Conv2d(3, 6, 3), b=Linear(6 * 36, 3)), images(),
                   {"a": 6}),
     "padded": (pixels(lambda m, x: m.p(F.pad(x, (1, 1, 0, 2))), p=nn.ReflectionPad2d(1)), images(), {"a": 6}),
-    "padded channels": (Calls(lambda m, x: m.c(F.pad(m.a(x), (0, 0, 0, 0, 2, 2)) + m.b(x)), a=nn.Conv2d(3, 6, 1),
-                              b=nn.Conv2d(3, 10, 1), c=nn.Conv2d(10, 2, 1)), images(), {"a": 6}),
+    "padded channels": (Calls(lambda m, x: m.c(F.pad(m.a(x), (0, 0, 0, 0, 2, 2)) + m.b(x)), a=Conv2d(3, 6, 1),
+                              b=Conv2d(3, 10, 1), c=Conv2d(10, 2, 1)), images(), {"a": 6}),
     # shapes
-    "cat": (Calls(lambda m, x: m.c(torch.cat([m.a(x), x, m.b(x)], -1)), a=nn.Linear(6, 4), b=nn.Linear(6, 5), c=nn.Linear(15, 2)),
+    "cat": (Calls(lambda m, x: m.c(torch.cat([m.a(x), x, m.b(x)], -1)), a=Linear(6, 4), b=Linear(6, 5), c=Linear(15, 2)),
             steps(), {"a": 4, "b": 5}),
-    "chunk and multiply": (between(lambda m, x: x.chunk(2, -1)[0] * torch.sigmoid(x.chunk(2, -1)[1]), into=4), steps(), {"a": 4}),
+    "chunk and multiply": (between(lambda m, x: x.chunk(2, -1)[0] * torch.sigmoid(x.chunk(2, -1)[1]), into=4), steps(),
+                           {"a": 4}),
     "glu": (between(lambda m, x: F.glu(x) + m.g(x), into=4, g=nn.GLU()), steps(), {"a": 4}),
-    "split apart": (between(lambda m, x: torch.cat([F.relu(p) for p in x.split([2, 6], 1)][::-1], 1)), rows(6), {"a": 2, "a:2": 6}),
+    "split apart": (between(lambda m, x: torch.cat([F.relu(p) for p in x.split([2, 6], 1)][::-1], 1)), rows(6),
+                    {"a": 2, "a:2": 6}),
     "slices": (between(lambda m, x: x[:, : x.shape[1] // 2] * x[:, x.shape[1] // 2 :], into=4), rows(6), {"a": 4}),
     "narrow": (between(lambda m, x: x.narrow(1, 0, 4) * torch.narrow(x, 1, 4, 4), into=4), rows(6), {"a": 4}),
     "stack": (between(lambda m, x: torch.stack([x, x * 2], 0).mean(0)), rows(6), IN),
@@ -533,38 +533,42 @@ CALLS = {
     "view": (between(lambda m, x: x.view(-1, 8).view(x.size(0), x.size(1), 8)), steps(), IN),
     "reshape as": (between(lambda m, x: x.flatten().reshape_as(x)), steps(), IN),
     "steps": (between(lambda m, x: x[:, 0] + x.select(1, 2) + x[:, -1:].squeeze(1) + x.unbind(1)[1]), steps(), IN),
-    "reductions": (between(lambda m, x: x.mean(1) + x.max(1)[0] + x.sum(dim=1, keepdim=True).squeeze(1) + torch.amax(x, 1)),
+    "reductions": (between(lambda m, x: x.mean(1) + x.max(1)[0] + x.sum(dim=1, keepdim=True).squeeze(1) + torch.amax(x,
+                                                                                                                     1)),
                    steps(), IN),
     "along steps": (between(lambda m, x: x.softmax(1).cumsum(1) + F.normalize(x, dim=1).flip(1)), steps(), IN),
     "expanded": (between(lambda m, x: x + m.s.expand(x.size(0), -1), s=weight(1, 8)), rows(6), IN),
     # products with weights of one's own
-    "matmul": (Calls(lambda m, x: torch.matmul(x @ m.a, m.b) + m.c, a=weight(6, 8), b=weight(8, 3), c=weight(3)), steps(), {"a": 8}),
-    "addmm": (Calls(lambda m, x: m.b(torch.addmm(m.c, x, m.a)), a=weight(6, 8), c=weight(8), b=nn.Linear(8, 2)), rows(6), {"a": 8}),
+    "matmul": (Calls(lambda m, x: torch.matmul(x @ m.a, m.b) + m.c, a=weight(6, 8), b=weight(8, 3), c=weight(3)), steps(),
+               {"a": 8}),
+    "addmm": (Calls(lambda m, x: m.b(torch.addmm(m.c, x, m.a)), a=weight(6, 8), c=weight(8), b=Linear(8, 2)), rows(6),
+              {"a": 8}),
     "einsum": (Calls(lambda m, x: torch.einsum("...h,ho->...o", torch.einsum("bti,hi->bth", x, m.a), m.b), a=weight(8, 6),
                      b=weight(8, 3)), steps(), {"a": 8}),
     "einsum of heads": (Calls(lambda m, x: torch.einsum("bthd,hdo->bto", torch.einsum("bti,ihd->bthd", x, m.a), m.b),
                               a=weight(6, 4, 2), b=weight(4, 2, 3)), steps(), {"a": 4, "a:2": 2}),
-    "functions of weights": (Calls(lambda m, x: F.linear(F.gelu(F.linear(x, m.a, m.c)), m.b * 2), a=weight(8, 6), b=weight(3, 8),
-                                   c=weight(8)), rows(6), {"a": 8}),
-    "bilinear": (Calls(lambda m, x: m.c(m.d(m.a(x), m.b(x))), a=nn.Linear(6, 4), b=nn.Linear(6, 5), d=nn.Bilinear(4, 5, 7),
-                       c=nn.Linear(7, 2)), rows(6), {"a": 4, "b": 5, "d": 7}),
-    "called twice": (Calls(lambda m, x: m.c(m.b(F.relu(m.b(m.a(x))))), a=nn.Linear(6, 4), b=nn.Linear(4, 4), c=nn.Linear(4, 2)),
+    "functions of weights": (Calls(lambda m, x: F.linear(F.gelu(F.linear(x, m.a, m.c)), m.b * 2), a=weight(8, 6),
+                                   b=weight(3, 8), c=weight(8)), rows(6), {"a": 8}),
+    "bilinear": (Calls(lambda m, x: m.c(m.d(m.a(x), m.b(x))), a=Linear(6, 4), b=Linear(6, 5), d=nn.Bilinear(4, 5, 7),
+                       c=Linear(7, 2)), rows(6), {"a": 4, "b": 5, "d": 7}),
+    "called twice": (Calls(lambda m, x: m.c(m.b(F.relu(m.b(m.a(x))))), a=Linear(6, 4), b=Linear(4, 4), c=Linear(4, 2)),
                      rows(6), {"a": 4}),
-    "embedding bag": (Calls(lambda m, x: m.b(m.a(x)), a=nn.EmbeddingBag(11, 8), b=nn.Linear(8, 3)), words(), {"a": 8}),
+    "embedding bag": (Calls(lambda m, x: m.b(m.a(x)), a=nn.EmbeddingBag(11, 8), b=Linear(8, 3)), words(), {"a": 8}),
     "cells": (Calls(lambda m, x: m.b(m.g(m.r(x, m.l(x)[0]))), l=nn.LSTMCell(6, 5), r=nn.RNNCell(6, 5), g=nn.GRUCell(5, 4),
-                    b=nn.Linear(4, 2)), rows(6), {"l": 5, "g": 4}),
+                    b=Linear(4, 2)), rows(6), {"l": 5, "g": 4}),
     "packed": (Calls(lambda m, x, n: m.b(rnn.pad_packed_sequence(m.r(pack_padded_sequence(
         m.a(x), n, batch_first=True, enforce_sorted=False))[0], batch_first=True)[0].sum(1)),
-        a=nn.Linear(6, 4), r=nn.LSTM(4, 5, bidirectional=True), b=nn.Linear(10, 3)),
+        a=Linear(6, 4), r=nn.LSTM(4, 5, bidirectional=True), b=Linear(10, 3)),
         (torch.randn(2, 4, 6), torch.tensor([2, 4])), {"a": 4, "r": 5}),
-    "len": (Calls(lambda m, x: m.b(m.a(x).reshape(len(x), 16)), a=nn.Linear(6, 4), b=nn.Linear(16, 3)), steps(), {"a": 4}),
+    "len": (Calls(lambda m, x: m.b(m.a(x).reshape(len(x), 16)), a=Linear(6, 4), b=Linear(16, 3)), steps(), {"a": 4}),
     # attention
-    "joint projection": (Calls(joint, qkv=nn.Linear(6, 18), out=nn.Linear(6, 6), heads=3, size=2), steps(), {"qkv": 3}),
+    "joint projection": (Calls(joint, qkv=Linear(6, 18), out=Linear(6, 6), heads=3, size=2), steps(), {"qkv": 3}),
     "heads beside the batch": (Calls(merged, **qkv()), steps(), {"q": 3}),
-    "shared keys": (Calls(shared, q=nn.Linear(6, 12), k=nn.Linear(6, 4), v=nn.Linear(6, 4), out=nn.Linear(12, 6)), steps(), {"q": 2}),
-    "rotated": (Calls(rotated, **qkv(6, 3, 4), cos=torch.rand(9, 4), sin=torch.rand(9, 4), scale=weight(4)), steps(), {"q": 3}),
+    "shared keys": (Calls(shared, q=Linear(6, 12), k=Linear(6, 4), v=Linear(6, 4), out=Linear(12, 6)), steps(), {"q": 2}),
+    "rotated": (Calls(rotated, **qkv(6, 3, 4), cos=torch.rand(9, 4), sin=torch.rand(9, 4), scale=weight(4)), steps(),
+                {"q": 3}),
     "unflattened": (Calls(lambda m, x: m.out(attend(m, x, 2, m.q(x), m.k(x), m.v(x))), **qkv()), steps(), {"q": 3}),
-    "swiglu": (Calls(lambda m, x: m.n(x + m.s(m.l(x))), l=nn.Linear(6, 6), s=SwiGlu(), n=nn.Linear(6, 2)), steps(),
+    "swiglu": (Calls(lambda m, x: m.n(x + m.s(m.l(x))), l=Linear(6, 6), s=SwiGlu(), n=Linear(6, 2)), steps(),
                {"l": 6, "s.gate": 10}),
     "lora": (Lora(), rows(6), None),
     "two inputs": (Tabular(), (torch.randint(0, 7, (2, 2)), torch.randn(2, 4)), {"kinds": 5, "numbers": 6, "hidden": 9}),
@@ -592,8 +596,8 @@ def attention(*names, mask=None, padding=None, **more):
         return m.out(m.attend(m.q(x), m.k(x), m.v(x), **options)[0])
 
     buffers = {name: tensor for name, tensor in (("mask", mask), ("padding", padding)) if tensor is not None}
-    return Calls(call, q=nn.Linear(6, 12), k=nn.Linear(6, more.get("kdim", 12)), v=nn.Linear(6, more.get("vdim", 12)),
-                 attend=nn.MultiheadAttention(12, 3, batch_first=True, **more), out=nn.Linear(12, 6), **buffers)
+    return Calls(call, q=Linear(6, 12), k=Linear(6, more.get("kdim", 12)), v=Linear(6, more.get("vdim", 12)),
+                 attend=nn.MultiheadAttention(12, 3, batch_first=True, **more), out=Linear(12, 6), **buffers)
 
 
 def later(steps=4):
@@ -622,7 +626,7 @@ class Attentions(Law):
     def test_masks_of_each_head(self):
         mask = torch.randn(6, 4, 4)
         module = Calls(lambda m, x, mask: m.out(m.attend(x, x, x, attn_mask=mask)[0]),
-                       attend=nn.MultiheadAttention(6, 3), out=nn.Linear(6, 6))
+                       attend=nn.MultiheadAttention(6, 3), out=Linear(6, 6))
         self.law(module, (torch.randn(4, 2, 6), mask), {"attend": 3, "attend.out_proj": 6})
 
     def test_weights_that_are_used(self):
@@ -636,20 +640,20 @@ class Attentions(Law):
             self.skipTest("this PyTorch has no scaled_dot_product_attention")
 
         def call(m, x):
-            q, k, v = (f(x).view(*x.shape[:2], 3, 2).transpose(1, 2) for f in (m.q, m.k, m.v))
+            q, k, v = (f(x).view(*x.shape[:2], 3, 4).transpose(1, 2) for f in (m.q, m.k, m.v))
             return m.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
 
-        self.law(Calls(call, **qkv()), steps(), {"q": 3}, steps(batch=5))
+        self.law(Calls(call, **qkv(6, 3, 4)), steps(), {"q": 3}, steps(batch=5))
 
     def test_transformers(self):
         for first in (False, True):
             for activation in ("relu", "gelu"):
                 layer = nn.TransformerEncoderLayer(12, 3, 8, activation=activation, batch_first=True, norm_first=first)
-                module = nn.Sequential(nn.Linear(6, 12), nn.TransformerEncoder(layer, 2, nn.LayerNorm(12)), nn.Linear(12, 2))
+                module = nn.Sequential(Linear(6, 12), nn.TransformerEncoder(layer, 2, nn.LayerNorm(12)), Linear(12, 2))
                 with self.subTest(norm_first=first, activation=activation):
                     self.law(module, steps(), {"0": 12, "1.layers.0.self_attn": 3, "1.layers.0.linear1": 8,
                                                "1.layers.1.self_attn": 3, "1.layers.1.linear1": 8}, steps(batch=5))
-        both = Calls(lambda m, x, y: m.out(m.t(m.a(x), m.a(y), tgt_mask=m.mask)), a=nn.Linear(6, 12), out=nn.Linear(12, 2),
+        both = Calls(lambda m, x, y: m.out(m.t(m.a(x), m.a(y), tgt_mask=m.mask)), a=Linear(6, 12), out=Linear(12, 2),
                      t=nn.Transformer(12, 2, 1, 1, 8, batch_first=True), mask=later() > 0)
         self.law(both, steps() + steps(), {"a": 12, "t.encoder.layers.0.self_attn": 2, "t.encoder.layers.0.linear1": 8,
                                            "t.decoder.layers.0.self_attn": 2, "t.decoder.layers.0.multihead_attn": 2,
@@ -658,7 +662,7 @@ class Attentions(Law):
     def test_padding_in_a_transformer(self):
         layer = nn.TransformerEncoderLayer(12, 2, 8, batch_first=True)
         module = Calls(lambda m, x, padding: m.out(m.t(x, src_key_padding_mask=padding)[:, 0]),
-                       t=nn.TransformerEncoder(layer, 1), out=nn.Linear(12, 2))
+                       t=nn.TransformerEncoder(layer, 1), out=Linear(12, 2))
         example = (*steps(12), LAST[:2])
         traced = self.law(module, example, {"t.layers.0.self_attn": 2, "t.layers.0.linear1": 8})
         small = traced.smaller({"t.layers.0.linear1": [1, 2]}, rescale=True).eval()
@@ -679,7 +683,7 @@ class Modes(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.a, self.b, self.path = nn.Linear(6, 8), nn.Linear(8, 3), DropPath()
+        self.a, self.b, self.path = Linear(6, 8), Linear(8, 3), DropPath()
 
     def forward(self, x):
         y = F.dropout(self.a(x).view(x.size(0), 2, 4).flatten(1), 0.9, self.training)
@@ -688,7 +692,7 @@ class Modes(nn.Module):
 
 class Smaller(Law):
     def test_rescaling_by_hand(self):
-        module = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 5), nn.ReLU(), nn.Linear(5, 3))
+        module = nn.Sequential(Linear(6, 8), nn.ReLU(), Linear(8, 5), nn.ReLU(), Linear(5, 3))
         kept = {"0": [1, 3, 4], "2": [0, 4]}
         small = trace(module, rows(6)).smaller(kept, rescale=True)
         x = torch.randn(4, 6)
@@ -789,7 +793,7 @@ class Smaller(Law):
         self.assertTrue(all(not m._forward_pre_hooks for m in module.modules()))
 
     def test_a_trace_leaves_its_example_and_the_random_numbers(self):
-        module = Calls(lambda m, x: m.a(F.dropout(x.relu_(), 0.5, m.training)), a=nn.Linear(6, 3))
+        module = Calls(lambda m, x: m.a(F.dropout(x.relu_(), 0.5, m.training)), a=Linear(6, 3))
         x = torch.randn(2, 6)
         given, state = x.clone(), torch.random.get_rng_state()
         trace(module, (x,))
@@ -797,7 +801,8 @@ class Smaller(Law):
         self.assertTrue(torch.equal(torch.random.get_rng_state(), state))
 
     def test_a_norm_without_weights_in_two_places(self):
-        module = Calls(lambda m, x: m.c(m.n(m.b(m.n(m.a(x).relu())).tanh())), a=nn.Linear(6, 8), b=nn.Linear(8, 8), c=nn.Linear(8, 2),
+        module = Calls(lambda m, x: m.c(m.n(m.b(m.n(m.a(x).relu())).tanh())), a=Linear(6, 8), b=Linear(8, 8),
+                       c=Linear(8, 2),
                        n=nn.LayerNorm(8, elementwise_affine=False))
         traced = trace(module, rows(6))
         self.assertEqual([group.units for group in traced.groups], [8])
@@ -809,7 +814,8 @@ class Smaller(Law):
 
     def test_parts_of_axes(self):
         traced = trace(Recurrent(nn.LSTM, bidirectional=True), words())
-        axes = {tensor.name: [[(p.group, p.outer, p.inner) for p in parts] for parts in tensor.axes] for tensor in traced.tensors}
+        axes = {tensor.name: [[(p.group, p.outer, p.inner) for p in parts] for parts in tensor.axes]
+                for tensor in traced.tensors}
         self.assertEqual(axes["rnn.weight_ih_l0"], [[("rnn", 4, 1)], [("words", 1, 1)]])
         self.assertEqual(axes["out.weight"], [[(None, 1, 3)], [("rnn", 2, 1)]])
         self.assertEqual(axes["words.weight"], [[(None, 1, 11)], [("words", 1, 1)]])
@@ -834,7 +840,7 @@ class Whole(Law):
 
     def test_hooks_are_kept(self):
         seen = []
-        module = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 7), nn.ReLU(), nn.Linear(7, 3))
+        module = nn.Sequential(Linear(6, 8), nn.ReLU(), Linear(8, 7), nn.ReLU(), Linear(7, 3))
         module[2].register_forward_hook(lambda m, given, made: seen.append(made.shape))
         traced = trace(module, rows(6))
         self.assertEqual(traced.groups, [])
@@ -850,7 +856,7 @@ class Whole(Law):
             ("parametrized", lambda m: nn.utils.parametrizations.orthogonal(m[2])),
         ):
             with self.subTest(name):
-                module = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 7), nn.Linear(7, 3))
+                module = nn.Sequential(Linear(6, 8), nn.Tanh(), Linear(8, 8), nn.Tanh(), Linear(8, 7), Linear(7, 3))
                 change(module)
                 traced = self.law(module, rows(6), {"4": 7})
                 self.assertIn("2", traced.whole)
@@ -876,12 +882,12 @@ class Whole(Law):
                     self.assertIn("a", traced.whole)
 
     def test_the_ends(self):
-        traced = trace(nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 3)), rows(6))
+        traced = trace(nn.Sequential(Linear(6, 8), Linear(8, 3)), rows(6))
         self.assertEqual([(g.name, g.droppable) for g in traced.groups], [("0", False)])
         self.assertEqual(traced.whole, {"1": "the module gives them"})
 
     def test_a_layer_of_no_rule(self):
-        module = nn.Sequential(nn.Conv2d(3, 6, 1), nn.LocalResponseNorm(2), nn.Conv2d(6, 4, 1), nn.ReLU(), nn.Conv2d(4, 2, 1))
+        module = nn.Sequential(Conv2d(3, 6, 1), nn.LocalResponseNorm(2), Conv2d(6, 4, 1), nn.ReLU(), Conv2d(4, 2, 1))
         traced = self.law(module, images(), {"2": 4})
         self.assertIn("LocalResponseNorm", traced.whole["1"])
 
@@ -889,12 +895,12 @@ class Whole(Law):
         class Picky(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.inner = nn.Linear(8, 8)
+                self.inner = Linear(8, 8)
 
             def forward(self, x):
                 return self.inner(x) if x.sum() > 1e9 else self.inner(x) * 2
 
-        traced = self.law(nn.Sequential(nn.Linear(6, 8), Picky(), nn.Linear(8, 5), nn.Tanh(), nn.Linear(5, 2)), rows(6), {"2": 5})
+        traced = self.law(nn.Sequential(Linear(6, 8), Picky(), Linear(8, 5), nn.Tanh(), Linear(5, 2)), rows(6), {"2": 5})
         self.assertIn("depends on the values", traced.whole["1"])
 
     def test_what_cannot_be_followed_is_one_line(self):
@@ -902,13 +908,13 @@ class Whole(Law):
             def forward(self, x):
                 return x if x.sum() > 0 else -x
 
-        for module, example in ((Random(), rows()), (nn.Linear(4, 2), rows(5))):
+        for module, example in ((Random(), rows()), (Linear(4, 2), rows(5))):
             with self.assertRaises(RequestError) as caught:
                 trace(module, example)
             self.assertEqual(len(str(caught.exception).splitlines()), 1)
 
     def test_what_is_asked_for_must_be_there(self):
-        traced = trace(nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 3)), rows(6))
+        traced = trace(nn.Sequential(Linear(6, 8), Linear(8, 3)), rows(6))
         for kept in ({"none": [0]}, {"0": []}, {"0": [1, 0]}, {"0": [8]}, {"0": [0, 0]}):
             with self.assertRaises(RequestError):
                 traced.smaller(kept, rescale=True)
