@@ -301,6 +301,20 @@ class Modules(unittest.TestCase):
         for droppable in (names, ["features.3", *names[1:]]):
             self.assertEqual(TorchModel(Mixed(), (1, 28, 28), droppable=droppable).model.droppable, names)
 
+    def test_no_two_groups_have_one_name(self):
+        class Names(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a_b, self.a, self.out = nn.Linear(784, 20), nn.Sequential(), nn.Linear(40, 62)
+                self.a.b = nn.Linear(784, 20)
+
+            def forward(self, x):
+                x = x.flatten(1)
+                return self.out(torch.cat([self.a_b(x).relu(), self.a.b(x).relu()], 1))
+
+        model = TorchModel(Names(), (1, 28, 28), droppable=["a_b", "a.b"]).model
+        self.assertEqual(model.droppable, ["a_b", "a_b-2"])
+
     def test_trained_tensors_that_are_missing(self):
         federated = TorchModel(Mixed(), (1, 28, 28))
         weights = federated.weights()

@@ -15,8 +15,8 @@ from torch.nn.utils import prune, rnn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from subfleet._core import RequestError
-from subfleet._torch_follow import copied
-from subfleet._torch_trace import trace
+from subfleet.torch._follow import copied
+from subfleet.torch._trace import trace
 
 Linear, Conv2d = nn.Linear, nn.Conv2d
 HAS_TORCHVISION = importlib.util.find_spec("torchvision") is not None

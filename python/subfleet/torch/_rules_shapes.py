@@ -6,9 +6,9 @@ from typing import Any, Optional, Sequence
 
 import torch
 
-from ._torch_labels import Labeller, plain_name
-from ._torch_rules import concrete, dims_of, rule
-from ._torch_units import Value
+from ._labels import Labeller, plain_name
+from ._rules import concrete, dims_of, rule
+from ._units import Value
 
 __all__ = ["FILLED"]
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ._core import Layer, Model, RequestError
+from .._core import Layer, Model, RequestError
 
 __all__ = ["Network"]
 

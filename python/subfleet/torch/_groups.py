@@ -7,7 +7,7 @@ from typing import Optional, Sequence
 
 import torch
 
-from ._torch_units import WHOLE, Units, Value
+from ._units import WHOLE, Units, Value
 
 __all__ = ["Group", "Part", "Tensor", "grouped", "settle"]
 

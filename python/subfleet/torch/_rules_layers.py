@@ -10,10 +10,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.modules.instancenorm import _InstanceNorm
 
-from . import _torch_rules as rules
-from ._torch_contractions import bilinear, convolved, linear, looked_up
-from ._torch_labels import Labeller
-from ._torch_units import Value
+from . import _rules as rules
+from ._contractions import bilinear, convolved, linear, looked_up
+from ._labels import Labeller
+from ._units import Value
 
 __all__ = ["LAYERS", "resized", "rule_of"]
 

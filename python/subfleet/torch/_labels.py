@@ -10,8 +10,8 @@ import torch
 from torch import fx, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from ._torch_follow import call_name, holds_tensor, own_reason
-from ._torch_units import Units, Value
+from ._follow import call_name, holds_tensor, own_reason
+from ._units import Units, Value
 
 __all__ = ["Intake", "Labeller", "each_value", "plain_name"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Iterable, Mapping, Optional, Sequence
 
-from ._core import RequestError
-from ._torch_layers import ReadLayer
-from ._torch_trace import Part, Tensor, Traced
+from .._core import RequestError
+from ._layers import ReadLayer
+from ._trace import Part, Tensor, Traced
 
 __all__ = ["layers_text", "tensors_text"]
 

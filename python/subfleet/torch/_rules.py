@@ -6,8 +6,8 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from ._torch_labels import Labeller, plain_name
-from ._torch_units import Value
+from ._labels import Labeller, plain_name
+from ._units import Value
 
 __all__ = ["FUNCTIONS", "concrete", "dims_of", "rule"]
 

@@ -14,19 +14,22 @@ or, by hand, for each client of a round:
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import torch
 from torch import nn
 
-from ._core import JobMessage, Model, PartialSum, RequestError, SubModel, UpdateMessage
-from ._torch_layers import read_layers
-from ._torch_modules import Network
-from ._torch_text import layers_text, tensors_text
-from ._torch_trace import trace
-from ._torch_train import right_classes, train_locally
-from .tensors import flat_weights, named_weights
+from .._core import JobMessage, Model, PartialSum, RequestError, SubModel, UpdateMessage
+from ._layers import read_layers
+from ._network import Network
+from ._text import layers_text, tensors_text
+from ._trace import trace
+from ._train import right_classes, train_locally
+from ..tensors import flat_weights, named_weights
+
+if TYPE_CHECKING:
+    from .._core import ProgramFleet, Run
 
 __all__ = ["TorchModel", "as_input", "layered_model", "module_of", "right_classes", "train_job", "train_locally"]
 
@@ -50,7 +53,7 @@ class TorchModel:
         self.module = module
         self.example = _example(module, input)
         self.traced = trace(module, self.example)
-        groups = {group.name: _plain(group.name) for group in self.traced.groups}
+        groups = _plain_names(group.name for group in self.traced.groups)
         if droppable is None:
             chosen = {group.name for group in self.traced.groups if group.droppable}
         else:
@@ -109,7 +112,7 @@ class TorchModel:
 
     def fleet(self, clients: Any, **how: Any) -> "ProgramFleet":
         """Clients that train this module, for a Run; the arguments are those of run()."""
-        from ._torch_program import fleet_of
+        from ._program import fleet_of
 
         return fleet_of(self, clients, **how)
 
@@ -124,7 +127,7 @@ class TorchModel:
         workers: so many processes train clients, each with one thread; 0: this process does.
         devices: where, as ["cuda:0", "cuda:1"]; workers take turns.
         threads: of PyTorch, per client; its last digits vary with them."""
-        from ._torch_program import run_of
+        from ._program import run_of
 
         return run_of(self, clients, settings, out, resume, how)
 
@@ -136,7 +139,7 @@ def layered_model(
     which Subfleet's own trainers train; the flat weights are the module's. Anything else is refused in one line."""
     _refuse_shared_weights(module)
     layers = read_layers(module, _example(module, input)[0][:1])
-    names = {layer.path: _plain(layer.path) for layer in layers if layer.path}
+    names = _plain_names(layer.path for layer in layers if layer.path)
     chosen = None if droppable is None else {_named(names, {}, wanted) for wanted in droppable}
     return Model(layers_text(name, input, layers, chosen))
 
@@ -186,9 +189,15 @@ def _load(module: nn.Module, model: Model, weights: np.ndarray) -> None:
     module.load_state_dict({key: torch.from_numpy(t.copy()) for key, t in tensors.items()}, strict=False)
 
 
-def _plain(name: str) -> str:
-    """As the name of a group, which is part of a setting's, so that no dot is in it."""
-    return re.sub(r"[^0-9A-Za-z_-]", "_", name)
+def _plain_names(names: Iterable[str]) -> dict[str, str]:
+    """Each as the name of a group, which is part of a setting's, so that no dot is in it; no two alike."""
+    plain: dict[str, str] = {}
+    for name in names:
+        short = re.sub(r"[^0-9A-Za-z_-]", "_", name)
+        while short in plain.values():
+            short += "-2"
+        plain[name] = short
+    return plain
 
 
 def _named(names: Mapping[str, str], whole: Mapping[str, str], wanted: str) -> str:

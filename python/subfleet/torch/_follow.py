@@ -14,8 +14,8 @@ from torch import fx, nn
 from torch.fx.proxy import Attribute
 from torch.nn.utils import rnn
 
-from ._core import RequestError
-from ._torch_transformer import FORWARDS
+from .._core import RequestError
+from ._transformer import FORWARDS
 
 __all__ = ["call_name", "copied", "first_line", "follow", "own_reason"]
 

@@ -10,7 +10,7 @@ import torch
 from torch import fx, nn
 from torch.nn import functional as F
 
-from ._core import RequestError
+from .._core import RequestError
 
 __all__ = ["ReadLayer", "read_layers"]
 

@@ -10,10 +10,10 @@ from typing import Any, Callable, Optional, Sequence
 import torch
 from torch import fx, nn
 
-from ._torch_labels import Intake, plain_name
-from ._torch_rules_shapes import FILLED
-from ._torch_thin import scaled
-from ._torch_units import Value
+from ._labels import Intake, plain_name
+from ._rules_shapes import FILLED
+from ._thin import scaled
+from ._units import Value
 
 __all__ = ["Rewriter", "run_instead", "whole_sizes"]
 

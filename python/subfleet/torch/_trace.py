@@ -13,17 +13,17 @@ import torch
 from torch import fx, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from . import _torch_contractions, _torch_rules_shapes  # noqa: F401: they have rules
-from ._core import RequestError
-from ._torch_follow import copied, follow
-from ._torch_groups import Group, Part, Tensor, grouped, settle
-from ._torch_labels import Labeller
-from ._torch_rewrite import Rewriter, run_instead
-from ._torch_rules import FUNCTIONS
-from ._torch_rules_layers import resized, rule_of
-from ._torch_thin import FewerHeads, Scale, UnevenGroups, recurrence
-from ._torch_transformer import FORWARDS
-from ._torch_units import WHOLE, Value
+from . import _contractions, _rules_shapes  # noqa: F401: they have rules
+from .._core import RequestError
+from ._follow import copied, follow
+from ._groups import Group, Part, Tensor, grouped, settle
+from ._labels import Labeller
+from ._rewrite import Rewriter, run_instead
+from ._rules import FUNCTIONS
+from ._rules_layers import resized, rule_of
+from ._thin import FewerHeads, Scale, UnevenGroups, recurrence
+from ._transformer import FORWARDS
+from ._units import WHOLE, Value
 
 __all__ = ["Group", "Part", "Tensor", "Traced", "trace"]
 

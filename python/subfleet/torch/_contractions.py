@@ -6,9 +6,9 @@ from typing import Any, Optional, Sequence
 
 import torch
 
-from ._torch_labels import Labeller
-from ._torch_rules import rule
-from ._torch_units import Value
+from ._labels import Labeller
+from ._rules import rule
+from ._units import Value
 
 __all__ = ["contracted", "convolved", "linear"]
 

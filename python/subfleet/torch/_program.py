@@ -13,8 +13,8 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 import torch
 
-from ._core import ClientJob, Config, Data, ProgramFleet, RequestError, Run, SubModel
-from ._torch_train import _cross_entropy, right_classes, rows_of, train_locally
+from .._core import ClientJob, Config, Data, ProgramFleet, RequestError, Run, SubModel, whole_model
+from ._train import _cross_entropy, right_classes, rows_of, train_locally
 
 __all__ = ["fleet_of", "run_of"]
 
@@ -145,7 +145,7 @@ class TorchProgram:
             return 0, 0, 0.0
         x, y = self._data.test
         device = self._how.devices[0]
-        module = self._net.module_with(self._whole(), weights).to(device).eval()
+        module = self._net.module_with(whole_model(self._net.model), weights).to(device).eval()
         loss = right = 0.0
         with torch.no_grad():
             for rows in torch.arange(len(y)).split(TEST_BATCH):
@@ -154,12 +154,6 @@ class TorchProgram:
                 loss += float((self._how.loss or _cross_entropy(examples[0]))(outputs, wanted)) * len(rows)
                 right += float(self._how.right(outputs, wanted)) * len(rows)
         return len(y), round(right), loss
-
-    def _whole(self) -> SubModel:
-        from ._core import whole_model
-
-        return whole_model(self._net.model)
-
 
 def _program_of(
     net: Any,
