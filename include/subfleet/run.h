@@ -55,7 +55,7 @@ struct RoundRecord {
 // is over.
 class Diverged : public Error {
  public:
-  Diverged(const Error& why, const RoundRecord& last) : Error(why), last_(last) {}
+  Diverged(const Error& why, RoundRecord last) : Error(why), last_(std::move(last)) {}
   const RoundRecord& last() const { return last_; }  // the round that ended it
 
  private:

@@ -153,9 +153,10 @@ void check_tensor_model(const TensorModel& model) {
     throw bad_request("outputs", fmt::format("is {}; must be from 1 to {}", model.outputs, kMostUnits));
   check_groups(model);
   if (model.tensors.empty()) throw bad_request("tensor", "there is none, so nothing can be learnt");
-  if (model.tensors.size() > kMostTensors)
+  if (model.tensors.size() > kMostTensors) {
     throw bad_request("tensor",
                       fmt::format("{} are too many; at most {}", model.tensors.size(), kMostTensors));
+  }
   const Units units = units_of(model);
   std::set<std::string_view> names;
   size_t total = 0;
@@ -165,10 +166,12 @@ void check_tensor_model(const TensorModel& model) {
     if (!names.insert(tensor.name).second) throw bad_request(where, "is there twice");
     if (tensor.shape.size() > kMostAxes) throw bad_request(where, "has too many axes");
     const size_t size = product(tensor.shape);
-    if (size == 0 || (total += size) > kMostParameters)
+    total += size;
+    if (size == 0 || total > kMostParameters) {
       throw bad_request(
           where,
           fmt::format("is empty, or the model too large; at most {} values are supported", kMostParameters));
+    }
     check_parts(fmt::format("{}: rows", where), units, tensor.rows);
     check_parts(fmt::format("{}: columns", where), units, tensor.columns);
     divide(units, tensor);

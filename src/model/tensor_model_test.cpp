@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -62,17 +63,18 @@ TEST(TensorModel, ASubModelHoldsTheKeptUnitsOfEveryAxis) {
   std::iota(weights.begin(), weights.end(), 0.0f);
   sub.gather(weights, held);
   std::vector<float> expected;
-  for (const int filter : {0, 2})
-    for (int i = 0; i < 4; ++i) expected.push_back(static_cast<float>(filter * 4 + i));
-  for (const int filter : {0, 2}) expected.push_back(static_cast<float>(12 + filter));
-  for (const int row : {2, 3, 6, 7, 10, 11})
-    for (const int column : {0, 1}) expected.push_back(static_cast<float>(15 + row * 2 + column));
-  for (int row = 0; row < 4; ++row)
-    for (const int column : {0, 1, 4, 5, 8, 9})
-      expected.push_back(static_cast<float>(39 + row * 10 + column));
-  for (int step = 0; step < 5; ++step)
-    for (const int filter : {0, 2}) expected.push_back(static_cast<float>(79 + step * 3 + filter));
-  for (int i = 0; i < 4; ++i) expected.push_back(static_cast<float>(94 + i));
+  const auto keep = [&](int begin, int width, std::initializer_list<int> rows,
+                        std::initializer_list<int> columns) {
+    for (const int row : rows) {
+      for (const int column : columns) expected.push_back(static_cast<float>(begin + row * width + column));
+    }
+  };
+  keep(0, 4, {0, 2}, {0, 1, 2, 3});
+  keep(12, 1, {0, 2}, {0});
+  keep(15, 2, {2, 3, 6, 7, 10, 11}, {0, 1});
+  keep(39, 10, {0, 1, 2, 3}, {0, 1, 4, 5, 8, 9});
+  keep(79, 3, {0, 1, 2, 3, 4}, {0, 2});
+  keep(94, 1, {0, 1, 2, 3}, {0});
   EXPECT_EQ(held, expected);
 
   const std::vector<ParameterSpec> left = model_parameters(sub.spec());
