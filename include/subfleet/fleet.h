@@ -54,6 +54,11 @@ class Fleet {
   virtual std::unique_ptr<ServerState> make_state(const ModelSpec& model,
                                                   const OptimizerOptions& options) = 0;
 
+  // What a run of this model begins with: by default the model's own.
+  virtual std::vector<float> initial_weights(const ModelSpec& model, uint64_t seed) const {
+    return subfleet::initial_weights(model, seed);
+  }
+
   // Gives out the jobs of a cohort and returns its ticket. What the cohort points to must hold until each of
   // its jobs has come back or was cancelled; by then the updates of the trained are in its state's sum.
   virtual uint64_t submit(const Cohort& cohort) = 0;

@@ -32,6 +32,8 @@ class ClientProgram {
   virtual uint32_t classes() const = 0;
   virtual Shape input() const = 0;
   virtual uint64_t data_fingerprint() const = 0;
+  // What runs begin with; empty: the model's own, which are zeros of a TensorModel.
+  virtual std::vector<float> initial_weights() const { return {}; }
 
   // How many jobs it is given at a time.
   virtual size_t jobs_at_once() const = 0;
@@ -51,6 +53,7 @@ class ProgramFleet final : public BatchFleet {
   Shape input() const override { return program_.input(); }
   uint64_t data_fingerprint() const override { return program_.data_fingerprint(); }
   std::unique_ptr<ServerState> make_state(const ModelSpec& model, const OptimizerOptions& options) override;
+  std::vector<float> initial_weights(const ModelSpec& model, uint64_t seed) const override;
   Evaluation evaluate(ServerState& state) override;
   void stop_on(const std::atomic<bool>& flag) override { stop_ = &flag; }
   bool can_be_stopped() const override { return true; }

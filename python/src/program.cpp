@@ -37,6 +37,10 @@ class PythonProgram final : public ClientProgram {
     input_ = {.channels = channels, .height = height, .width = width};
     fingerprint_ = read<uint64_t>("data_fingerprint");
     jobs_at_once_ = read<size_t>("jobs_at_once");
+    if (nb::hasattr(object_, "initial_weights")) {
+      const auto initial = read<In<float>>("initial_weights");
+      initial_.assign(initial.data(), initial.data() + initial.size());
+    }
   }
   ~PythonProgram() override {
     const WithGil acquire;
@@ -48,6 +52,7 @@ class PythonProgram final : public ClientProgram {
   Shape input() const override { return input_; }
   uint64_t data_fingerprint() const override { return fingerprint_; }
   size_t jobs_at_once() const override { return jobs_at_once_; }
+  std::vector<float> initial_weights() const override { return initial_; }
 
   void train(std::span<ClientJob> jobs) override {
     const WithGil acquire;
@@ -93,6 +98,7 @@ class PythonProgram final : public ClientProgram {
   Shape input_;
   uint64_t fingerprint_ = 0;
   size_t jobs_at_once_ = 1;
+  std::vector<float> initial_;
 };
 
 struct BoundProgramFleet final : BoundFleet {
@@ -158,7 +164,8 @@ void bind_program(nb::module_& m) {
       "width), data_fingerprint (a whole number that differs with the data), jobs_at_once, train(jobs), "
       "which "
       "returns (trained weights, examples, loss, accuracy) for each ClientJob, and test(weights), which "
-      "returns (examples, how many are right, sum of their losses).")
+      "returns (examples, how many are right, sum of their losses). With initial_weights, runs begin with "
+      "these.")
       .def(
           "__init__",
           [](BoundProgramFleet* self, nb::object program, const std::string& device,

@@ -203,6 +203,15 @@ if importlib.util.find_spec("torch") is not None:
             with self.assertRaisesRegex(subfleet.Error, "was trained on other data"):
                 block().run(CLIENTS[::-1], {"run.rounds": 9}, self.folder / "run", resume=True, test=TEST)
 
+        def test_a_search_of_its_rate_begins_with_the_modules_weights(self):
+            settings = {**SETTINGS, "run.rounds": 9, "tune.target": 0.9, "tune.window": 1, "tune.steps": 1, "tune.max_rounds": 9}
+            found = block().tune(CLIENTS, settings, self.folder / "search")
+            self.assertEqual(found.outcome, "found")
+            best = found.candidates[found.best]
+            fleet = block().fleet(CLIENTS)
+            config = subfleet.Config({"code.family": "balanced", **settings, "server.lr": best.value, "model.file": self.folder / "search/model.toml"})
+            np.testing.assert_array_equal(subfleet.Run(config, fleet=fleet).weights, block().weights())
+
         def test_a_regression_with_a_loss_of_ones_own(self):
             torch.manual_seed(0)
             net = TorchModel(nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 2)), (6,))
@@ -248,6 +257,7 @@ if importlib.util.find_spec("torch") is not None:
                 ([x], {}, r"clients\[0\]: "),
                 ([(x, y[:-1])], {}, r"clients\[0\]: 20 examples and 19 answers"),
                 ([(x, y), (x, "a")], {}, r"clients\[1\]: is no array of numbers"),
+                (CLIENTS, {"workers": 2, "loss": lambda outputs, y: None}, "loss: goes to the worker processes"),
                 (CLIENTS, {"devices": "cuda:77"}, "devices: PyTorch has no 'cuda:77' here"),
                 (CLIENTS, {"settings": {"round.flip": True}}, "round.flip"),
                 (CLIENTS, {"settings": {"round.clients": 7}}, "round.clients: 7 per round, but there are only 6"),

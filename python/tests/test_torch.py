@@ -301,6 +301,28 @@ class Modules(unittest.TestCase):
         for droppable in (names, ["features.3", *names[1:]]):
             self.assertEqual(TorchModel(Mixed(), (1, 28, 28), droppable=droppable).model.droppable, names)
 
+    def test_tensors_of_every_number_of_axes(self):
+        class Odd(Mixed):
+            def __init__(self):
+                super().__init__()
+                self.factor = nn.Parameter(torch.tensor(2.0))
+                self.shift = nn.Parameter(torch.randn(1, 1, 30))
+
+            def forward(self, x):
+                x = F.max_pool2d(torch.relu(self.mix(F.relu(self.features(x)))), 2).flatten(1)
+                return self.out((self.hidden(x) + self.shift[0]).relu()) * self.factor
+
+        federated = TorchModel(Odd(), (1, 28, 28))
+        shapes = {p.name: p.shape for p in federated.model.parameters}
+        self.assertEqual((shapes["factor"], shapes["shift"]), ((), (1, 1, 30)))
+        sub = subfleet.RoundMasks(federated.model, config(code_family="balanced"), 1).submodel(0)
+        small = federated.client_module(sub, federated.weights())
+        self.assertEqual((tuple(small.shift.shape), float(small.factor)), ((1, 1, 15), 2.0))
+        torch.testing.assert_close(small.shift[0, 0], federated.module.shift[0, 0, sub.kept[-1]])
+        sums = subfleet.PartialSum(federated.model.size)
+        self.assertTrue(federated.merge(sums, sub, federated.weights() * 0, small.state_dict(), 2))
+        self.assertEqual(int((sums.holders > 0).sum()), sub.size)
+
     def test_no_two_groups_have_one_name(self):
         class Names(nn.Module):
             def __init__(self):

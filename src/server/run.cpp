@@ -101,7 +101,7 @@ Run::Run(const Config& config, Fleet& fleet)
   check_fits(config, model_, fleet.clients(), fleet.input(), fleet.classes());
   metrics_of(config);
   state_ = fleet.make_state(model_, config.server);
-  state_->set_weights(initial_weights(model_, config.run.seed));
+  state_->set_weights(fleet.initial_weights(model_, config.run.seed));
 }
 
 RoundRecord Run::step() {

@@ -29,7 +29,7 @@ from ._train import right_classes, train_locally
 from ..tensors import flat_weights, named_weights
 
 if TYPE_CHECKING:
-    from .._core import ProgramFleet, Run
+    from .._core import ProgramFleet, RateSearch, Run
 
 __all__ = ["TorchModel", "as_input", "layered_model", "module_of", "right_classes", "train_job", "train_locally"]
 
@@ -130,6 +130,14 @@ class TorchModel:
         from ._program import run_of
 
         return run_of(self, clients, settings, out, resume, how)
+
+    def tune(
+        self, clients: Any, settings: Any, out: Any, resume: bool = False, progress: bool = False, **how: Any
+    ) -> "RateSearch":
+        """Searches the server's rate for such runs, as subfleet.tune; the arguments are those of run()."""
+        from ._program import tune_of
+
+        return tune_of(self, clients, settings, out, resume, progress, how)
 
 
 def layered_model(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import pathlib
+import pickle
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 import torch
 
-from .._core import ClientJob, Config, Data, ProgramFleet, RequestError, Run, SubModel, whole_model
+from .._core import ClientJob, Config, Data, ProgramFleet, RateSearch, RequestError, Run, SubModel, whole_model
+from ..work import tune
 from ._train import _cross_entropy, right_classes, rows_of, train_locally
 
-__all__ = ["fleet_of", "run_of"]
+__all__ = ["fleet_of", "run_of", "tune_of"]
 
 
 TEST_BATCH = 500
@@ -70,6 +72,15 @@ def _begin_worker(net: Any, how: _How, numbers: Any) -> None:
     _of_worker = (net, how, how.devices[number % len(how.devices)])
 
 
+def _check_travels(how: _How) -> None:
+    for name, function in (("loss", how.loss), ("right", how.right)):
+        try:
+            pickle.dumps(function)
+        except Exception as error:
+            why = str(error).splitlines()[0]
+            raise RequestError(f"{name}: goes to the worker processes, so it must be a function of a file, no lambda ({why})") from None
+
+
 def _work(work: _Work) -> tuple[np.ndarray, int, float, float]:
     return _train(*_of_worker, work)
 
@@ -118,10 +129,12 @@ class TorchProgram:
         self.model_file.write_text(net.model.toml())
         self.clients, self.input, self.classes = clients.count, net.model.input, net.model.classes
         self.data_fingerprint = clients.fingerprint()
+        self.initial_weights = net.weights()
         self.device, self.workers = how.devices[0], workers
         self.jobs_at_once = max(1, 2 * workers)
         self._pool: Optional[ProcessPoolExecutor] = None
         if workers:
+            _check_travels(how)
             context = multiprocessing.get_context("spawn")
             numbers = context.Queue()
             for number in range(workers):
@@ -187,12 +200,21 @@ def run_of(net: Any, clients: Any, settings: Any, out: Any, resume: bool, how: d
     program = _program_of(net, clients, **how)
     if resume:
         return Run.resume(out, dict(settings or {}), fleet=_fleet(program))
+    return Run(_config(program, settings), fleet=_fleet(program), init=program.initial_weights, out=out)
+
+
+def tune_of(net: Any, clients: Any, settings: Any, out: Any, resume: bool, progress: bool, how: dict[str, Any]) -> RateSearch:
+    program = _program_of(net, clients, **how)
+    return tune(_config(program, settings), out, fleet=_fleet(program), resume=resume, progress=progress)
+
+
+def _config(program: TorchProgram, settings: Any) -> Config:
     config = Config({"code.family": "balanced"})  # which takes groups of any size
     config.update(dict(settings or {}))
     if config["round.flip"] or config["round.crop"]:
         raise RequestError("round.flip, round.crop: a module of your own sees its examples as they are; turn them in it")
     config["model.file"] = program.model_file
-    return Run(config, fleet=_fleet(program), init=net.weights(), out=out)
+    return config
 
 
 def _pair(whose: str, pair: Any) -> tuple[Any, torch.Tensor]:

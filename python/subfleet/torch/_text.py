@@ -43,10 +43,14 @@ def tensors_text(
 
 
 def _axes(tensor: Tensor) -> dict[str, list[Part]]:
-    """The axes that follow groups, as rows and columns: each with the whole axes before it, as repeats."""
+    """The axes that follow groups, as rows and columns: each with the whole axes before it, as repeats. If there is one, it is
+    the columns, behind rows that are whole, so that what is kept lies in long stretches."""
     follow = [axis for axis, parts in enumerate(tensor.axes) if any(part.group for part in parts)]
     if len(follow) > 2:
         raise RequestError(f"{tensor.name}: units are dropped along {len(follow)} of its axes; two at most")
+    if len(follow) == 1 and follow[0] > 0:
+        rows = math.prod(tensor.shape[: follow[0]])
+        return {"rows": [Part(None, 1, rows)], "columns": list(tensor.axes[follow[0]])}
     axes, begin = {}, 0
     for kind, axis in zip(("rows", "columns"), follow):
         times = math.prod(tensor.shape[begin:axis])

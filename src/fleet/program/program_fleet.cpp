@@ -16,6 +16,11 @@ std::unique_ptr<ServerState> ProgramFleet::make_state(const ModelSpec& model,
   return std::make_unique<HostState>(model, options, pool_);
 }
 
+std::vector<float> ProgramFleet::initial_weights(const ModelSpec& model, uint64_t seed) const {
+  std::vector<float> weights = program_.initial_weights();
+  return weights.empty() ? Fleet::initial_weights(model, seed) : weights;
+}
+
 std::vector<std::vector<JobResult>> ProgramFleet::train_batch(std::span<const Cohort> cohorts) {
   std::vector<std::vector<JobResult>> results;
   for (const Cohort& cohort : cohorts) {
