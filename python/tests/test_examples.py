@@ -13,9 +13,9 @@ import subfleet
 from support import ROOT
 
 
-def output_of(name):
+def output_of(name, folder=None):
     path = ROOT / "python" / "examples" / name
-    return subprocess.run([sys.executable, path], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([sys.executable, path], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def accuracies(text):
@@ -49,6 +49,14 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(found), 3)
         self.assertAlmostEqual(found[1], found[0], delta=0.2)  # they begin as nothing
         self.assertGreater(found[2], found[1])
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_own_data(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tested = re.findall(r"test +([0-9.]+) %", output_of("own_data.py", folder))
+            self.assertTrue(os.path.exists(os.path.join(folder, "runs", "own_data", "report.html")))
+        self.assertEqual(len(tested), 4)
+        self.assertGreater(float(tested[-1]), 50)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
     def test_the_page(self):
