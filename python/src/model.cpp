@@ -53,6 +53,7 @@ void bind_layers(nb::module_& m) {
   nb::class_<ParameterSpec>(m, "Parameter", "One tensor of a model, with PyTorch's name and layout.")
       .def_ro("name", &ParameterSpec::name)
       .def_prop_ro("shape", [](const ParameterSpec& p) { return nb::tuple(nb::cast(p.shape)); })
+      .def_ro("statistic", &ParameterSpec::statistic, "Averaged over its holders and never stepped.")
       .def_ro("offset", &ParameterSpec::offset, "Of its first value in the model's flat weights.")
       .def_prop_ro("size", &ParameterSpec::size)
       .def("__repr__", [](const ParameterSpec& p) {

@@ -22,6 +22,7 @@ __all__ = ["fleet_of", "run_of", "tune_of"]
 
 
 TEST_BATCH = 500
+MOST = np.float32(60)  # that a statistic moves in a round: an update of 64 counts as diverged
 
 
 @dataclass
@@ -60,7 +61,12 @@ def _train(net: Any, how: _How, device: str, work: _Work) -> tuple[np.ndarray, i
                 module, x, work.y.to(device), orders=work.orders, loss=how.loss, right=how.right, **work.sgd)  # type: ignore[arg-type]
     finally:
         torch.set_num_threads(before)
-    return net._flat(work.submodel.model, module.state_dict()), len(work.y), loss, right
+    trained = net._flat(work.submodel.model, module.state_dict())
+    for parameter in work.submodel.model.parameters:
+        if parameter.statistic:
+            part = slice(parameter.offset, parameter.offset + parameter.size)
+            np.clip(trained[part], work.weights[part] - MOST, work.weights[part] + MOST, out=trained[part])
+    return trained, len(work.y), loss, right
 
 
 _of_worker: Any = None
@@ -200,6 +206,8 @@ def run_of(net: Any, clients: Any, settings: Any, out: Any, resume: bool, how: d
     program = _program_of(net, clients, **how)
     if resume:
         return Run.resume(out, dict(settings or {}), fleet=_fleet(program))
+    if out is not None and (pathlib.Path(out) / "config.toml").exists():
+        raise RequestError(f"{out}: holds a run already; go on with it by resume=True, or name another folder")
     return Run(_config(program, settings), fleet=_fleet(program), init=program.initial_weights, out=out)
 
 
