@@ -98,7 +98,8 @@ struct TensorModel {
     std::string name = {};
     std::vector<size_t> shape = {};
     std::vector<AxisPart> rows = {}, columns = {};
-    // Averaged over its holders and never stepped, as the running statistics of a batch normalisation.
+    // Averaged over its holders and never stepped, as the running statistics of a batch normalisation. All
+    // of them come last, and a ProgramFleet sends them as they are.
     bool statistic = false;
     bool operator==(const Tensor&) const = default;
   };
@@ -134,6 +135,7 @@ std::vector<Shape> value_shapes(const ModelSpec& model);
 std::vector<ParameterSpec> model_parameters(const ModelSpec& model);
 
 size_t parameter_count(const ModelSpec& model);
+size_t learnt_count(const ModelSpec& model);  // without statistics
 size_t class_count(const ModelSpec& model);
 
 // How many rows of logits an example has: 1, or one per step of a sequence whose next symbol is learnt at

@@ -38,6 +38,13 @@ size_t parameter_count(const ModelSpec& model) {
   return count;
 }
 
+size_t learnt_count(const ModelSpec& model) {
+  size_t count = 0;
+  for (const ParameterSpec& parameter : model_parameters(model))
+    count += parameter.statistic ? 0 : parameter.size();
+  return count;
+}
+
 size_t logit_rows(const ModelSpec& model) {
   if (model.tensors) return 1;
   const Shape output = value_shapes(model).back();

@@ -160,10 +160,14 @@ void check_tensor_model(const TensorModel& model) {
   const Units units = units_of(model);
   std::set<std::string_view> names;
   size_t total = 0;
+  bool statistics = false;
   for (const TensorModel::Tensor& tensor : model.tensors) {
     check_tensor_name(tensor.name);
     const std::string where = fmt::format("tensor '{}'", tensor.name);
     if (!names.insert(tensor.name).second) throw bad_request(where, "is there twice");
+    if (statistics && !tensor.statistic)
+      throw bad_request(where, "is learnt and stands behind a statistic; statistics come last");
+    statistics = tensor.statistic;
     if (tensor.shape.size() > kMostAxes) throw bad_request(where, "has too many axes");
     const size_t size = product(tensor.shape);
     total += size;

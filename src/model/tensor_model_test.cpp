@@ -26,11 +26,11 @@ group = [
 ]
 tensor = [
   { name = "conv.weight", shape = [3, 1, 2, 2], rows = "conv" },
-  { name = "conv.running_mean", shape = [3], rows = "conv", statistic = true },
+  { name = "conv.bias", shape = [3], rows = "conv" },
   { name = "in_proj", shape = [12, 2], rows = { group = "heads", outer = 3, inner = 2 }, columns = "stream" },
   { name = "out.weight", shape = [4, 10], rows = { inner = 4 }, columns = [{ group = "conv", inner = 2 }, { group = "heads", inner = 2 }] },
   { name = "places", shape = [1, 5, 3], rows = { inner = 5 }, columns = "conv" },
-  { name = "bias", shape = [4] },
+  { name = "running", shape = [4], statistic = true },
 ]
 )";
 
@@ -49,7 +49,8 @@ TEST(TensorModel, IsWhatTheFileSays) {
   EXPECT_EQ(tensors[4].rows, 5u);
   EXPECT_EQ(tensors[4].columns, 3u);
   EXPECT_EQ(tensors[0].inner, 4u);
-  EXPECT_TRUE(tensors[1].statistic);
+  EXPECT_TRUE(tensors[5].statistic);
+  EXPECT_EQ(learnt_count(mine), parameter_count(mine) - 4);
   EXPECT_EQ(initial_weights(mine, 1), std::vector<float>(parameter_count(mine), 0.0f));
 }
 
@@ -134,6 +135,8 @@ TEST(TensorModel, WhatCannotBeIsOneLine) {
        "the name 'a.b'"},
       {head + "group = [{ name = 'a', units = 0 }]\ntensor = [{ name = 'w', shape = [4] }]",
        "units: must be"},
+      {head + "tensor = [{ name = 'm', shape = [4], statistic = true }, { name = 'w', shape = [4] }]",
+       "'w': is learnt and stands behind a statistic"},
       {head + "vocabulary = 'ab'\ntensor = [{ name = 'w', shape = [4] }]", "no layers and no vocabulary"},
   };
   for (const auto& [text, says] : cases) {

@@ -94,7 +94,6 @@ class Traced:
                 runs = tuple(tuple(runs or [Part(None, 1, size)]) for runs, size in zip(axes, tensor.shape))
                 self.tensors.append(Tensor(name, tuple(tensor.shape), runs, statistic))
         order = {name: place for place, name in enumerate(state)}
-        # Statistics last: a lossy codec rounds neighbours together, and theirs are much larger than weights.
         self.tensors.sort(key=lambda tensor: (tensor.statistic, order[tensor.name]))
         for graph in graphs:
             self._forget_examples(graph, labeller)

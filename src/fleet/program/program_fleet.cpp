@@ -11,6 +11,20 @@
 
 namespace subfleet {
 
+namespace {
+
+// Statistics, which are few, travel as they are: a codec of few bits could make a variance negative.
+std::span<float> learnt_part(const SubModel& submodel, std::span<float> values) {
+  return values.first(learnt_count(submodel.spec()));
+}
+
+size_t bytes_of(const Codec& codec, const SubModel& submodel) {
+  const size_t learnt = learnt_count(submodel.spec());
+  return codec.encoded_size(learnt) + (submodel.size() - learnt) * sizeof(float);
+}
+
+}  // namespace
+
 std::unique_ptr<ServerState> ProgramFleet::make_state(const ModelSpec& model,
                                                       const OptimizerOptions& options) {
   return std::make_unique<HostState>(model, options, pool_);
@@ -50,7 +64,8 @@ std::vector<JobResult> ProgramFleet::train_some(const Cohort& cohort, std::span<
                   .how = cohort.how,
                   .weights = std::vector<float>(job.submodel->size())};
     job.submodel->gather(weights, clients[i].weights);
-    cohort.wire.down->transmit(clients[i].weights, job_key(cohort, job, Purpose::kWireDown));
+    cohort.wire.down->transmit(learnt_part(*job.submodel, clients[i].weights),
+                               job_key(cohort, job, Purpose::kWireDown));
     given[i] = clients[i].weights;
   });
   program_.train(clients);
@@ -60,7 +75,7 @@ std::vector<JobResult> ProgramFleet::train_some(const Cohort& cohort, std::span<
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
     JobResult& result = results.emplace_back(std::move(clients[i].result));
-    result.bytes_down = cohort.wire.down->encoded_size(job.submodel->size()) + down;
+    result.bytes_down = bytes_of(*cohort.wire.down, *job.submodel) + down;
     if (clients[i].weights.size() != given[i].size())
       throw failure("train", "the program returned another number of weights than it was given");
     result.outcome = JobOutcome::kTrained;
@@ -69,9 +84,9 @@ std::vector<JobResult> ProgramFleet::train_some(const Cohort& cohort, std::span<
       result.why = std::move(*fault);
       continue;
     }
-    result.bytes_up = cohort.wire.up->encoded_size(job.submodel->size()) + up;
+    result.bytes_up = bytes_of(*cohort.wire.up, *job.submodel) + up;
     make_update(clients[i].weights, given[i]);
-    cohort.wire.up->transmit(given[i], job_key(cohort, job, Purpose::kWireUp));
+    cohort.wire.up->transmit(learnt_part(*job.submodel, given[i]), job_key(cohort, job, Purpose::kWireUp));
     cohort.state->with_sum([&](PartialSum& sum) { add_update(cohort, job, given[i], sum, result); });
   }
   return results;

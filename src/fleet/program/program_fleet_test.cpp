@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -13,6 +14,8 @@
 #include "nn/jobs.h"
 #include "nn/local_sgd.h"
 #include "nn/trainers.h"
+#include "subfleet/base/file.h"
+#include "subfleet/codec.h"
 #include "subfleet/error.h"
 #include "subfleet/trainer.h"
 #include "tiny_run.h"
@@ -142,6 +145,50 @@ TEST(ProgramFleet, StopsBetweenItsJobs) {
   EXPECT_THROW(run.step(), Interrupted);
   EXPECT_EQ(trained, 2);
   EXPECT_TRUE(std::ranges::equal(run.weights(), before));
+}
+
+// A program without arithmetic, for a model of tensors.
+class Doubling final : public ClientProgram {
+ public:
+  uint32_t clients() const override { return 4; }
+  uint32_t classes() const override { return 2; }
+  Shape input() const override { return {1, 1, 1}; }
+  uint64_t data_fingerprint() const override { return 1; }
+  std::vector<float> initial_weights() const override { return start; }
+  size_t jobs_at_once() const override { return 2; }
+  void train(std::span<ClientJob> jobs) override {
+    for (ClientJob& job : jobs) {
+      given.push_back(job.weights);
+      for (float& weight : job.weights) weight *= 1.5f;
+      job.result = {.examples = 1};
+    }
+  }
+  Evaluation test(std::span<const float>) override { return {}; }
+
+  std::vector<float> start{0.3f, -0.7f, 0.11f, 0.9f, 13.7f, 0.001f, 5.0f, 2.0f};
+  std::vector<std::vector<float>> given;
+};
+
+TEST(ProgramFleet, StatisticsTravelAsTheyAre) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "statistics.toml";
+  write_file(file,
+             "input = [1, 1, 1]\noutputs = 2\n[[tensor]]\nname = 'w'\nshape = [4]\n"
+             "[[tensor]]\nname = 's'\nshape = [4]\nstatistic = true\n");
+  Config config = tiny_config();
+  config.model = {.file = file};
+  config.server.optimizer = "fedavg";
+  config.wire.down = config.wire.up = "rot1";
+  ThreadPool pool(1);
+  Doubling program;
+  ProgramFleet fleet(program, pool);
+  subfleet::Run run(config, fleet);
+  const RoundRecord record = run.step();
+  ASSERT_EQ(program.given.size(), 4u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(program.given[0][i] == program.start[i], i >= 4) << i;
+  for (size_t i = 4; i < 8; ++i) EXPECT_NEAR(run.weights()[i], 1.5f * program.start[i], 1e-5) << i;
+  const size_t sent = find_codec("rot1").encoded_size(4) + 4 * sizeof(float);
+  EXPECT_GE(record.bytes_up, 4 * sent);
+  EXPECT_LT(record.bytes_up, 4 * (sent + 200));
 }
 
 // Statistics are the mean over their holders, whatever the optimizer does with weights.
