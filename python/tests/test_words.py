@@ -13,6 +13,10 @@ from subfleet import _core
 from support import config
 
 
+# Before a test registers more.
+FAMILIES, OPTIMIZERS = list(subfleet.code_families()), subfleet.optimizer_names()
+
+
 class Package(unittest.TestCase):
     def test_every_word_is_explained(self):
         def explained(thing):
@@ -35,7 +39,7 @@ class Package(unittest.TestCase):
 
 class Codes(unittest.TestCase):
     def test_a_book_has_the_weights_and_distances_that_its_quality_says(self):
-        for family in subfleet.code_families():
+        for family in FAMILIES:
             book = subfleet.code_book(family, 10, 64, keep=0.5, seed=3, round=2)
             self.assertEqual((book.shape, book.dtype), ((10, 64), np.bool_), family)
             quality = subfleet.code_quality(book, shifts=False)
@@ -155,7 +159,7 @@ class Sums(unittest.TestCase):
         for sub, update in zip(self.subs, self.updates):
             self.assertTrue(sums.add(sub, update, 5))
             results.append(subfleet.JobResult(5, squared_norm=float((update.astype(np.float64) ** 2).sum())))
-        for name in subfleet.optimizer_names():
+        for name in OPTIMIZERS:
             optimizer = subfleet.ServerOptimizer(name, self.model.size)
             weights = np.zeros(self.model.size, np.float32)
             optimizer.step(weights, sums, results)
