@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -139,13 +138,6 @@ std::vector<uint32_t> kept_of(const Units& units, const std::map<std::string_vie
   return all;
 }
 
-// An axis in parts that is always whole.
-std::vector<uint32_t> whole(size_t count) {
-  std::vector<uint32_t> all(count);
-  std::iota(all.begin(), all.end(), 0u);
-  return all;
-}
-
 }  // namespace
 
 void check_tensor_model(const TensorModel& model) {
@@ -215,8 +207,9 @@ KeptAxes kept_axes(const TensorModel& model, size_t tensor, const std::vector<st
   std::map<std::string_view, size_t> places;
   for (size_t i = 0; i < model.groups.size(); ++i) places.emplace(model.groups[i].name, i);
   const TensorModel::Tensor& own = model.tensors[tensor];
-  return {.rows = own.rows.empty() ? whole(1) : kept_of(units, places, own.rows, kept),
-          .columns = own.columns.empty() ? whole(1) : kept_of(units, places, own.columns, kept)};
+  return {
+      .rows = own.rows.empty() ? std::vector<uint32_t>{0} : kept_of(units, places, own.rows, kept),
+      .columns = own.columns.empty() ? std::vector<uint32_t>{0} : kept_of(units, places, own.columns, kept)};
 }
 
 TensorModel shrunk(const TensorModel& model, const std::vector<std::vector<uint32_t>>& kept) {

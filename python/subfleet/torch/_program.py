@@ -16,13 +16,12 @@ import torch
 
 from .._core import ClientJob, Config, Data, ProgramFleet, RateSearch, RequestError, Run, SubModel, whole_model
 from ..work import tune
-from ._train import _cross_entropy, right_classes, rows_of, train_locally
+from ._train import _cross_entropy, inputs_of, right_classes, rows_of, train_locally
 
 __all__ = ["fleet_of", "run_of", "tune_of"]
 
-
 TEST_BATCH = 500
-MOST = np.float32(60)  # that a statistic moves in a round: an update of 64 counts as diverged
+MOST_MOVE = np.float32(60)  # of a statistic in a round: an update of 64 counts as diverged
 
 
 @dataclass
@@ -56,7 +55,7 @@ def _train(net: Any, how: _How, device: str, work: _Work) -> tuple[np.ndarray, i
         with torch.random.fork_rng(devices):
             torch.manual_seed(work.seed)
             module = net.module_with(work.submodel, work.weights).to(device)
-            x = tuple(each.to(device) for each in rows_of(work.x, torch.arange(len(work.y))))
+            x = tuple(each.to(device) for each in inputs_of(work.x))
             loss, right = train_locally(
                 module, x, work.y.to(device), orders=work.orders, loss=how.loss, right=how.right, **work.sgd)  # type: ignore[arg-type]
     finally:
@@ -65,7 +64,7 @@ def _train(net: Any, how: _How, device: str, work: _Work) -> tuple[np.ndarray, i
     for parameter in work.submodel.model.parameters:
         if parameter.statistic:
             part = slice(parameter.offset, parameter.offset + parameter.size)
-            np.clip(trained[part], work.weights[part] - MOST, work.weights[part] + MOST, out=trained[part])
+            np.clip(trained[part], work.weights[part] - MOST_MOVE, work.weights[part] + MOST_MOVE, out=trained[part])
     return trained, len(work.y), loss, right
 
 
@@ -119,7 +118,7 @@ class _Clients:
         digest = hashlib.blake2b(digest_size=8)
         pairs = [self[client] for client in range(self.count)] + ([self.test] if self.test else [])
         for x, y in pairs:
-            for tensor in (*rows_of(x, torch.arange(len(y))), y):
+            for tensor in (*inputs_of(x), y):
                 digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
                 digest.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
         return int.from_bytes(digest.digest(), "little")
@@ -173,6 +172,7 @@ class TorchProgram:
                 loss += float((self._how.loss or _cross_entropy(examples[0]))(outputs, wanted)) * len(rows)
                 right += float(self._how.right(outputs, wanted)) * len(rows)
         return len(y), round(right), loss
+
 
 def _program_of(
     net: Any,
@@ -230,7 +230,7 @@ def _pair(whose: str, pair: Any) -> tuple[Any, torch.Tensor]:
         x, y = pair
     except (TypeError, ValueError):
         raise RequestError(f"{whose}: must be a pair (x, y)") from None
-    inputs = tuple(_tensor(whose, each) for each in (x if isinstance(x, tuple) else (x,)))
+    inputs = tuple(_tensor(whose, each) for each in inputs_of(x))
     y = _tensor(whose, y)
     if not y.is_floating_point():
         y = y.long()

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-__all__ = ["right_classes", "rows_of", "train_locally"]
+__all__ = ["inputs_of", "right_classes", "rows_of", "train_locally"]
 
 
 def right_classes(outputs: torch.Tensor, y: torch.Tensor) -> float:
@@ -20,9 +20,14 @@ def right_classes(outputs: torch.Tensor, y: torch.Tensor) -> float:
     return float((last.argmax(1) == y).float().mean())
 
 
+def inputs_of(x: Any) -> tuple[torch.Tensor, ...]:
+    """A module's inputs, of which there may be one or a tuple of several."""
+    return x if isinstance(x, tuple) else (x,)
+
+
 def rows_of(x: Any, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """These examples of one or several inputs."""
-    return tuple(each[rows] for each in (x if isinstance(x, tuple) else (x,)))
+    """These examples of them."""
+    return tuple(each[rows] for each in inputs_of(x))
 
 
 def train_locally(
